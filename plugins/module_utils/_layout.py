@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the llmops.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names and folders of one instance, all derived from its name. Private to the collection."""
+
+from __future__ import annotations
+
+CREDENTIAL = "secrets.yaml"
+
+
+def unit_name(instance: str) -> str:
+    """Return the name of the instance's systemd unit."""
+    return f"sglang-{instance}.service"
+
+
+def service_folder(instance: str) -> str:
+    """Return the instance's folder below /var/lib, /var/cache and the like."""
+    return f"sglang/{instance}"
+
+
+def state_folder(instance: str) -> str:
+    """Return the instance's home: what must survive a restart."""
+    return f"/var/lib/{service_folder(instance)}"
+
+
+def cache_folder(instance: str) -> str:
+    """Return where the engine's compiled kernels go: may be lost, at the price of a slow start."""
+    return f"/var/cache/{service_folder(instance)}"
+
+
+def secrets_file(instance: str) -> str:
+    """Return the file that only root reads and systemd hands over as a credential."""
+    return f"/etc/{service_folder(instance)}/{CREDENTIAL}"
+
+
+def credential_path(instance: str) -> str:
+    """Return where the running engine finds its secrets."""
+    return f"/run/credentials/{unit_name(instance)}/{CREDENTIAL}"
