@@ -33,6 +33,11 @@ def secrets_file(instance: str) -> str:
     return f"/etc/{service_folder(instance)}/{CREDENTIAL}"
 
 
+def proven_record(instance: str) -> str:
+    """Return the record of the last proof, below a folder that the service cannot write."""
+    return f"/etc/{service_folder(instance)}/proven/current.json"
+
+
 def credential_path(instance: str) -> str:
     """Return where the running engine finds its secrets."""
     return f"/run/credentials/{unit_name(instance)}/{CREDENTIAL}"
