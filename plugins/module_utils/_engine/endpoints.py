@@ -44,6 +44,7 @@ ENDPOINTS: dict[str, tuple[Endpoint, ...]] = {
     ),
     "metrics": (Endpoint("/metrics"),),
     "chat": (Endpoint("/v1/chat/completions"),),
+    "generate": (Endpoint("/generate"),),
     "abort": (Endpoint("/abort_request"),),
 }
 

@@ -1,0 +1,255 @@
+# Copyright (c) 2026, the llmops.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks on the host: memory, weights, engine, ports, disk, time.
+
+Private to the collection.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .._engine import endpoints
+from .._engine.version import Version
+from .._layout import cache_folder, secrets_file, state_folder
+from .checks import BLOCKED, GIB, WARNED, Check, Subject, gib, passed, unknown
+from .processes import Process, listeners
+
+# Caches of compiled kernels and tokenizers grow to this much on a first start.
+_CACHE_NEEDED_BYTES = 4 * GIB
+_STATE_NEEDED_BYTES = GIB
+# Ranks that finished loading wait this long for the others, then the engine gives up.
+_LOAD_BARRIER_S = 480
+
+
+def check_memory(subject: Subject) -> Check:
+    """The host pools must fit into what is free once the old ones are gone."""
+    name, variable = "memory", "sglang_hicache_reserve_gib"
+    pool_bytes = subject.planned("capacity", "host", "bytes_node")
+    reserve_bytes = subject.planned("capacity", "ram", "reserve_bytes") or 0
+    if pool_bytes is None:
+        return unknown(name, "the plan does not know the size of its host pools", "host pools")
+    if pool_bytes == 0:
+        return passed(name, "no host pool is planned", "nothing")
+    needed = f"{gib(pool_bytes)} for the host pools and {gib(reserve_bytes)} kept free"
+    available_bytes = subject.fact("memory", "available_bytes")
+    if available_bytes is None:
+        return unknown(name, "the available memory could not be read", needed)
+    held_bytes = (subject.fact("memory", "instance", "shmem_bytes") or 0) if _runs(subject) else 0
+    ahead_bytes = available_bytes + held_bytes
+    measured = f"{gib(ahead_bytes)} available"
+    if held_bytes:
+        measured += f" after the old pools ({gib(held_bytes)}) are gone"
+    remedy = "stop what else holds memory, or plan a smaller pool"
+    certainty = subject.planned("capacity", "host", "certainty")
+    over = [
+        f"{limit.get('name')} allows {gib(limit['limit_bytes'])}"
+        for limit in subject.planned("capacity", "limits") or []
+        if limit.get("limit_bytes") is not None
+        and limit.get("needed_bytes") is not None
+        and limit["needed_bytes"] > limit["limit_bytes"]
+    ]
+    if pool_bytes + reserve_bytes > ahead_bytes or certainty == "no":
+        return Check(
+            name,
+            BLOCKED,
+            "; ".join([measured, *over]),
+            needed,
+            remedy,
+            variable,
+            passing=subject.just_stopped and certainty != "no",
+        )
+    if certainty == "likely":
+        return Check(
+            name,
+            WARNED,
+            f"{measured}; it starts unless one rank allocates before another one has looked",
+            needed,
+            "a smaller pool starts for certain",
+            "sglang_hicache_ratio",
+        )
+    return passed(name, measured, needed)
+
+
+def _runs(subject: Subject) -> bool:
+    """Whether the pools that the probe saw are still held and will come back at the stop."""
+    return subject.state.running
+
+
+def check_weights(subject: Subject) -> Check:
+    """Every file of model and draft must be there, at its full length."""
+    name, needed = "weights", "all weight files, complete"
+    problems: list[str] = []
+    unclear: list[str] = []
+    seen: list[str] = []
+    for part in ("model", "draft"):
+        model = subject.fact(part)
+        if model is None:
+            if part == "model":
+                unclear.append("the model folder was not probed")
+            continue
+        path = model.get("path") or part
+        if not model.get("present"):
+            problems.append(f"{path}: {model.get('reason') or 'not there'}")
+            continue
+        missing = model.get("missing_count") or len(model.get("missing_files") or [])
+        truncated = model.get("truncated_files") or []
+        if missing:
+            first = (model.get("missing_files") or ["?"])[0]
+            problems.append(f"{path}: {missing} files missing, the first is {first}")
+        if truncated:
+            problems.append(f"{path}: cut short: {', '.join(truncated)}")
+        if not missing and not truncated:
+            count, size = model.get("weights_files"), model.get("weights_bytes")
+            if count is None or size is None:
+                unclear.append(f"{path}: the weight files could not be counted")
+            else:
+                seen.append(f"{part}: {count} files, {size / 1e9:.1f} GB")
+    if problems:
+        return Check(
+            name, BLOCKED, "; ".join(problems), needed, "fetch the files again", "sglang_model_path"
+        )
+    if unclear:
+        return unknown(name, "; ".join(unclear), needed)
+    return passed(name, "; ".join(seen), needed)
+
+
+def check_engine(subject: Subject) -> Check:
+    """The engine that the plan was made for must be the one that is installed."""
+    name, variable = "engine", "sglang_engine_path"
+    wanted = str(subject.planned("engine", "version") or "")
+    needed = f"SGLang {wanted}" if wanted else "an installed SGLang"
+    engine = subject.fact("engine")
+    if engine is None:
+        return unknown(name, "the engine was not probed", needed)
+    path = engine.get("path") or subject.planned("engine", "path")
+    if not engine.get("present"):
+        reason = engine.get("reason") or "not there"
+        return Check(name, BLOCKED, f"{path}: {reason}", needed, "install it", variable)
+    installed = engine.get("version")
+    if installed is None:
+        return unknown(name, f"{path} does not tell its version", needed)
+    if wanted and Version.parse(installed) != Version.parse(wanted):
+        return Check(
+            name,
+            BLOCKED,
+            f"SGLang {installed} in {path}",
+            needed,
+            "install the version of the plan, or plan for the installed one",
+            "sglang_engine_version",
+        )
+    stand_in = " (a double: it answers, it does not compute)" if engine.get("double") else ""
+    return passed(name, f"SGLang {installed}{stand_in}", needed)
+
+
+def check_ports(subject: Subject) -> Check:
+    """The server's ports must be free, or held by the very instance that will be replaced."""
+    main = int(subject.flag("--port") or 30000)
+    wanted = endpoints.ports(main, subject.flag("--enable-dp-attention") is not None)
+    name, needed = "ports", f"port{'s' if len(wanted) > 1 else ''} {_span(wanted)} free"
+    try:
+        taken = listeners(subject.root, wanted)
+    except OSError as error:
+        return unknown(name, f"the kernel's table of sockets: {error.strerror}", needed)
+    foreign = {
+        port: holders
+        for port, holders in taken.items()
+        if not holders or any(holder.unit != subject.unit for holder in holders)
+    }
+    if not foreign:
+        return passed(name, "held by this instance" if taken else "free", needed)
+    listed = "; ".join(
+        f"{port} is taken by {_owner(holders)}" for port, holders in sorted(foreign.items())
+    )
+    return Check(
+        name, BLOCKED, listed, needed, "stop it, or choose another port", "sglang_port"
+    )
+
+
+def _owner(holders: list[Process]) -> str:
+    if not holders:
+        return "a process that cannot be seen"
+    first = holders[0]
+    return f"{first.unit or first.title} (process {first.pid})"
+
+
+def _span(ports: tuple[int, ...]) -> str:
+    rest = f" and {ports[1]} to {ports[-1]}" if len(ports) > 1 else ""
+    return f"{ports[0]}{rest}"
+
+
+def check_disk(subject: Subject) -> Check:
+    """State and caches need room, else the engine ends in the middle of a compilation."""
+    instance = str(subject.planned("instance") or "")
+    folders = (
+        (cache_folder(instance), _CACHE_NEEDED_BYTES),
+        (state_folder(instance), _STATE_NEEDED_BYTES),
+    )
+    name = "disk"
+    needed = " and ".join(f"{gib(size)} in {folder}" for folder, size in folders)
+    measured: list[str] = []
+    short = False
+    for folder, size in folders:
+        try:
+            free_bytes = _free_bytes(subject.root / folder.lstrip("/"))
+        except OSError as error:
+            return unknown(name, f"{folder}: {error.strerror}", needed)
+        short = short or free_bytes < size
+        measured.append(f"{gib(free_bytes)} free in {folder}")
+    if short:
+        return Check(name, BLOCKED, "; ".join(measured), needed, "make room on that file system")
+    return passed(name, "; ".join(measured), needed)
+
+
+def _free_bytes(folder: Path) -> int:
+    """Return the free bytes of the file system that holds, or will hold, the folder."""
+    while not folder.exists():
+        folder = folder.parent
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
+def check_load_barrier(subject: Subject) -> Check:
+    """A rank that loads much longer than the first one makes the engine give up."""
+    name, needed = "load_barrier", f"every rank loaded within {_LOAD_BARRIER_S} s of the first"
+    load_s = subject.fact("server", "startup", "load_s")
+    if load_s is None:
+        return unknown(name, "no load of this model has been measured yet", needed)
+    measured = f"the slowest rank took {load_s:.0f} s last time"
+    if load_s <= _LOAD_BARRIER_S:
+        return passed(name, measured, needed)
+    return Check(
+        name,
+        WARNED,
+        measured,
+        needed,
+        "faster storage, or a model folder that fits the page cache",
+        "sglang_model_path",
+    )
+
+
+def freeze_file(instance: str) -> str:
+    """Return the file whose presence forbids restarts; its first line says why."""
+    return str(Path(secrets_file(instance)).with_name("freeze"))
+
+
+def check_window(subject: Subject) -> Check:
+    """A freeze file on the host forbids restarts."""
+    path = freeze_file(str(subject.planned("instance") or ""))
+    name, needed = "window", f"no file {path}"
+    try:
+        text = (subject.root / path.lstrip("/")).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return passed(name, "no freeze", needed)
+    except OSError as error:
+        return unknown(name, f"{path}: {error.strerror}", needed)
+    reason = text.partition("\n")[0].strip()
+    return Check(
+        name,
+        BLOCKED,
+        f"frozen: {reason or 'no reason given'}",
+        needed,
+        f"remove {path} when restarts are allowed again",
+    )

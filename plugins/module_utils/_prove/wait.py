@@ -1,0 +1,175 @@
+# Copyright (c) 2026, the llmops.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waits until a start ended, one way or the other.
+
+Private to the collection.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._engine import endpoints
+from .._engine.log_lines import StartupParser
+from .._gate.unit import UnitState, monotonic_s, read_unit
+from .._probe.redact import Redactor
+from .causes import remedy_for
+from .client import Client
+from .journal import Journal
+
+_PAUSE_S = 1.0
+FIRED_UP = "fired up"
+_TOO_LATE = (
+    "the server goes on starting: look at its journal for what it waits for, or allow more time "
+    "(sglang_start_timeout_s)"
+)
+_NOT_STARTED = "start the unit, then prove it"
+# What the journal shows in passing, in the order of a start: (fact, sentence).
+_PHASES = (
+    ("load_s", "weights loaded"),
+    ("max_total_num_tokens", "KV pool of {:,} tokens"),
+    ("host_tokens", "host pool of {:,} tokens per rank"),
+)
+
+
+class StartFailed(Exception):
+    """The server is not there, and will not come.
+
+    `cause` is a word of the parser's vocabulary or a sentence about the unit, `line` the journal
+    line that proves it. Holds no secrets.
+    """
+
+    def __init__(
+        self, cause: str, line: str | None, remedy: str, startup: dict[str, Any]
+    ) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.line = None if line is None else Redactor().text(line)
+        self.remedy = remedy
+        self.startup = startup
+
+
+@dataclass
+class Started:
+    """A server that is up. `fired_up` is None when the journal of its start is gone."""
+
+    invocation_id: str | None
+    fired_up: bool | None
+    startup: dict[str, Any]
+    timeline: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def ready_s(self) -> float | None:
+        """Seconds from the start of the process; of an earlier start, from its first log line."""
+        seen = [entry["at_s"] for entry in self.timeline if entry["text"] == FIRED_UP]
+        return seen[0] if seen else self.startup.get("ready_s")
+
+
+class Wait:
+    """One wait for one unit."""
+
+    def __init__(
+        self, unit: str, client: Client, read: Callable[[str], UnitState] = read_unit
+    ) -> None:
+        self._unit = unit
+        self._client = client
+        self._read = read
+        self._parser = StartupParser()
+        self._timeline: list[dict[str, Any]] = []
+        self._seen: set[str] = set()
+
+    def until_ready(self, deadline_s: float) -> Started:
+        """Return when the server is up; raises StartFailed as soon as it is certain that not.
+
+        `deadline_s` counts from now. The unit must have been started.
+        """
+        until = time.monotonic() + deadline_s
+        state = self._read(self._unit)
+        first = state.invocation_id
+        if first is None:
+            raise self._failed(
+                f"the unit {self._unit} is {state.active_state or 'unknown'}", _NOT_STARTED
+            )
+        journal = Journal(first, self._parser)
+        journal.read_new()
+        while True:
+            if self._parser.state == "failed":
+                raise self._failed("the start failed")
+            if self._parser.ready and state.running:
+                return Started(first, True, self._facts(), self._timeline)
+            if state.invocation_id != first or not state.running:
+                # The last lines may have come after the look.
+                journal.read_new()
+                raise self._failed(f"the main process {state.ending()}")
+            if self._answers_without_journal():
+                return Started(first, None, self._facts(), self._timeline)
+            if time.monotonic() >= until:
+                raise self._failed(f"not up after {deadline_s:.0f} s: {self._reached()}", _TOO_LATE)
+            time.sleep(_PAUSE_S)
+            journal.read_new()
+            self._note(state)
+            state = self._read(self._unit)
+
+    def look(self) -> Started | None:
+        """Look once; None when no server is up."""
+        state = self._read(self._unit)
+        if not state.running or state.invocation_id is None:
+            return None
+        Journal(state.invocation_id, self._parser).read_new()
+        if self._parser.ready:
+            return Started(state.invocation_id, True, self._facts())
+        if self._answers_without_journal():
+            return Started(state.invocation_id, None, self._facts())
+        return None
+
+    def _answers_without_journal(self) -> bool:
+        """Whether the server answers although the journal of its start is gone.
+
+        The capacity line comes long before the first answer: when it was seen, the journal is
+        there, and only its last line makes the server ready.
+        """
+        if self._parser.facts()["max_total_num_tokens"] is not None:
+            return False
+        return self._client.get(endpoints.paths("models")[0], timeout_s=5.0).ok
+
+    def _note(self, state: UnitState) -> None:
+        """Keep when a phase was seen to be reached, in seconds since the process started.
+
+        What had been reached before the first look is not known and not noted.
+        """
+        facts = {**self._parser.facts(), "ready": self._parser.ready}
+        if state.started_s is None:
+            return
+        at_s = round(monotonic_s() - state.started_s, 1)
+        for key, sentence in (*_PHASES, ("ready", FIRED_UP)):
+            value = facts[key]
+            if value and key not in self._seen:
+                self._seen.add(key)
+                self._timeline.append({"at_s": at_s, "text": sentence.format(value)})
+
+    def _facts(self) -> dict[str, Any]:
+        return self._parser.facts(detail=True)
+
+    def _reached(self) -> str:
+        """Return how far the start came, in words."""
+        facts, shards = self._parser.facts(), self._parser.progress()
+        reached = [sentence.format(facts[key]) for key, sentence in _PHASES if facts[key]]
+        if reached:
+            return f"it came as far as {reached[-1]}"
+        if shards["shards_total"]:
+            return f"{shards['shards_done']} of {shards['shards_total']} shards are loaded"
+        return "no weights are loaded yet"
+
+    def _failed(self, otherwise: str, remedy: str | None = None) -> StartFailed:
+        """Return the failure with the journal's cause; `otherwise` says it when there is none."""
+        cause, line = self._parser.cause
+        startup = self._facts()
+        if startup.get("cause_line"):
+            startup["cause_line"] = Redactor().text(startup["cause_line"])
+        if cause is None and remedy is not None:
+            return StartFailed(otherwise, line, remedy, startup)
+        return StartFailed(cause or otherwise, line, remedy_for(cause), startup)

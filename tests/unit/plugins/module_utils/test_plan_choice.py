@@ -1,0 +1,189 @@
+# Copyright (c) 2026, the llmops.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the variables about the host tier may say together, and what a refusal tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.llmops.sglang.plugins.module_utils._plan.capacity import plan_capacity
+from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_facts import (
+    GIB,
+    host,
+    ids,
+    wishes,
+)
+
+HICACHE = "--enable-hierarchical-cache"
+
+
+@pytest.mark.parametrize(
+    ("changes", "number", "variable"),
+    [
+        ({"hicache_mode": "ratio"}, "HIC-002", "sglang_hicache_ratio"),
+        ({"hicache_mode": "size"}, "HIC-002", "sglang_hicache_size_gb"),
+        ({"hicache_ratio": 2.0}, "HIC-003", "sglang_hicache_ratio"),
+        ({"hicache_mode": "off", "hicache_size_gb": 10}, "HIC-003", "sglang_hicache_size_gb"),
+        (
+            {"hicache_mode": "ratio", "hicache_ratio": 2.0, "hicache_size_gb": 10},
+            "HIC-001",
+            "sglang_hicache_size_gb",
+        ),
+        ({"hicache_mode": "ratio", "hicache_ratio": 0}, "HIC-004", "sglang_hicache_ratio"),
+        (
+            {"hicache_mode": "engine_auto", "hicache_host_memory_fraction": 1.2},
+            "HIC-006",
+            "sglang_hicache_host_memory_fraction",
+        ),
+    ],
+)
+def test_contradictions_are_refused(changes: dict[str, Any], number: str, variable: str) -> None:
+    capacity = plan_capacity(host("0.5.23"), wishes(**changes))
+    refused = [entry for entry in capacity["findings"] if entry["severity"] == "refuse"]
+    assert number in {entry["id"] for entry in refused}
+    assert variable in {entry["variable"] for entry in refused}
+    assert capacity["host"]["bytes_node"] == 0
+
+
+@pytest.mark.parametrize(("version", "refused"), [("0.5.20", True), ("0.5.21", False)])
+def test_the_engine_sizes_its_pools_since_0_5_21(version: str, refused: bool) -> None:
+    capacity = plan_capacity(host(version), wishes(hicache_mode="engine_auto"))
+    assert ("HIC-005" in ids(capacity, "refuse")) is refused
+
+
+def test_a_fraction_beside_a_ratio_has_no_effect() -> None:
+    asked = wishes(hicache_mode="ratio", hicache_ratio=2.0, hicache_host_memory_fraction=0.5)
+    capacity = plan_capacity(host("0.5.23"), asked)
+    assert "HIC-007" in ids(capacity, "warn")
+    assert capacity["host"]["certainty"] == "certain"
+
+
+def test_off_is_off_without_a_word() -> None:
+    capacity = plan_capacity(host("0.5.18"), wishes(hicache_mode="off", context_length=100_000))
+    assert capacity["host"]["mode"] == "off"
+    assert capacity["tokens"]["in_reach"] == 159_300
+    assert capacity["findings"] == []
+    assert capacity["options"][0]["title"] == "HiCache, ratio 4.62"
+
+
+def test_a_ratio_too_large_is_refused_with_every_term() -> None:
+    asked = wishes(hicache_mode="ratio", hicache_ratio=5.0, hicache_headroom_gib=2)
+
+    capacity = plan_capacity(host("0.5.18"), asked)
+
+    assert capacity["host"]["certainty"] == "no"
+    assert capacity["host"]["ratio"] == 5.0
+    (said,) = [entry for entry in capacity["findings"] if entry["id"] == "RAM-002"]
+    # 796,501 x 70,272 x 8 = 417.0 GiB
+    for term in (
+        "417.0 GiB",
+        "384.0 GiB",
+        "396.0 GiB available",
+        "10.0 GiB reserve",
+        "2.0 GiB headroom",
+        "8 ranks",
+    ):
+        assert term in said["text"]
+    assert said["remedy"].endswith("the largest certain ratio is 4.60")
+    assert said["variable"] == "sglang_hicache_ratio"
+
+
+@pytest.mark.parametrize(
+    ("changes", "variable"),
+    [
+        ({"hicache_budget_gib": 100}, "sglang_hicache_budget_gib"),
+        ({"hicache_ratio_max": 2.5}, "sglang_hicache_ratio_max"),
+    ],
+)
+def test_a_refusal_names_the_variable_that_bounds(changes: dict[str, Any], variable: str) -> None:
+    asked = wishes(hicache_mode="ratio", hicache_ratio=3.0, **changes)
+    capacity = plan_capacity(host("0.5.18"), asked)
+    (said,) = [entry for entry in capacity["findings"] if entry["id"] == "RAM-002"]
+    assert said["variable"] == variable
+    assert variable in said["text"]
+
+
+def test_what_starts_only_with_luck_is_warned_about() -> None:
+    capacity = plan_capacity(host("0.5.20"), wishes(hicache_mode="ratio", hicache_ratio=4.0))
+    (said,) = [entry for entry in capacity["findings"] if entry["id"] == "RAM-005"]
+    assert said["severity"] == "warn"
+    assert "44.78 GB" in said["text"]
+    # 386 GiB / 15 = 27.63 GB
+    assert "27.63 GB" in said["text"]
+    assert "2.46" in said["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "number", "severity"),
+    [(0.9, "RAM-003", "refuse"), (1.2, "RAM-004", "warn"), (1.5, None, None)],
+)
+def test_a_host_tier_that_hardly_adds(ratio: float, number: str | None, severity: str) -> None:
+    asked = wishes(hicache_mode="ratio", hicache_ratio=ratio, context_length=100_000)
+    capacity = plan_capacity(host("0.5.23"), asked)
+    assert ids(capacity, severity) == ({number} if number else set())
+
+
+def test_auto_warns_below_one_and_a_half() -> None:
+    capacity = plan_capacity(host("0.5.18", available_gib=120), wishes())
+    # 110 GiB / (8 x 70,272 x 159,300) = 1.318
+    assert capacity["host"]["ratio"] == 1.31
+    assert "RAM-004" in ids(capacity, "warn")
+
+
+def test_auto_lets_the_engine_size_its_pools_where_that_holds_more() -> None:
+    capacity = plan_capacity(host("0.5.23", tokens=300_000), wishes())
+    # By ratio 27.63 GB per rank in any order, by the engine 51.81 x 0.98 x 0.95 = 48.2 GB, but
+    # never more than twice the device pool: 42.2 GB.
+    assert capacity["host"]["mode"] == "engine_auto"
+    assert capacity["host"]["tokens"] == 600_001
+    assert capacity["host"]["fraction"] == 0.98
+
+
+def test_a_larger_reserve_than_the_engines_lowers_its_fraction() -> None:
+    asked = wishes(hicache_reserve_gib=100)
+    capacity = plan_capacity(host("0.5.23", tokens=324_288), asked)
+    # 296 GiB of 386 x 0.95 are 0.807
+    assert capacity["host"]["fraction"] == 0.807
+    assert capacity["host"]["bytes_node"] <= 296 * GIB
+
+
+def test_a_given_fraction_is_kept() -> None:
+    asked = wishes(hicache_mode="engine_auto", hicache_host_memory_fraction=0.5)
+    tier = plan_capacity(host("0.5.23"), asked)["host"]
+    assert tier["fraction"] == 0.5
+    assert tier["certainty"] == "certain"
+
+
+def running(version: str, *flags: str, available_gib: float, shmem_gib: float) -> dict[str, Any]:
+    """Facts of a server that runs with a host tier."""
+    memory = {"instance": {"shmem_bytes": int(shmem_gib * GIB)}}
+    argv = ["python", "--tp-size", "8", HICACHE, *flags]
+    return host(version, argv=argv, available_gib=available_gib, memory=memory)
+
+
+@pytest.mark.parametrize(
+    ("available_gib", "ratio"),
+    [(15.0, 4.55), (36.0, 4.86), (9.0, 4.53)],
+    ids=["1 % more would fit", "7 % more would fit", "it would no longer fit"],
+)
+def test_a_running_ratio_is_kept_while_it_fits_and_little_is_gained(
+    available_gib: float, ratio: float
+) -> None:
+    # 4.55 takes 379.5 GiB; one hundredth more takes 0.834 GiB, and 10 GiB are kept free.
+    facts = running(
+        "0.5.18", "--hicache-ratio", "4.55", available_gib=available_gib, shmem_gib=379.5
+    )
+    assert plan_capacity(facts, wishes())["host"]["ratio"] == ratio
+
+
+def test_the_engines_own_sizing_is_kept_as_it_runs() -> None:
+    flags = ("--hicache-host-memory-fraction", "0.9")
+    facts = running("0.5.23", *flags, available_gib=218, shmem_gib=178)
+    tier = plan_capacity(facts, wishes())["host"]
+    # Twice the device pool runs; by ratio 2.46 would hold a fifth more, so that is taken.
+    assert (tier["mode"], tier["ratio"]) == ("ratio", 2.46)
+    facts["server"]["startup"]["max_total_num_tokens"] = 250_000
+    tier = plan_capacity(facts, wishes())["host"]
+    assert (tier["mode"], tier["fraction"]) == ("engine_auto", 0.9)
