@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -51,8 +50,10 @@ def main() -> int:
     print(f"question: {QUESTION}")
     print(f"answer:   {answer['choices'][0]['message']['content']!r}")
     print("          (random weights: the text has no meaning, the path it took has)")
-    print(f"usage:    {answer['usage']['prompt_tokens']} tokens in, "
-          f"{answer['usage']['completion_tokens']} out")
+    print(
+        f"usage:    {answer['usage']['prompt_tokens']} tokens in, "
+        f"{answer['usage']['completion_tokens']} out"
+    )
 
     title("5 of 5: the unit")
     print(guest(environment, "systemctl", "status", "--no-pager", "-n", "3", "sglang-kimi.service"))
@@ -86,9 +87,13 @@ def lab_environment() -> dict[str, str]:
 def playbook(environment: dict[str, str], name: str, *words: str) -> None:
     """Run a playbook of the collection as a user would."""
     command = [
-        "ansible-playbook", f"llmops.sglang.{name}",
-        "-i", str(REPO / "molecule" / "shared" / "inventory.yml"),
-        "-i", str(HERE / "inventory.yml"), *words,
+        "ansible-playbook",
+        f"llmops.sglang.{name}",
+        "-i",
+        str(REPO / "molecule" / "shared" / "inventory.yml"),
+        "-i",
+        str(HERE / "inventory.yml"),
+        *words,
     ]
     config = str(REPO / "molecule" / "shared" / "ansible.cfg")
     subprocess.run(command, check=True, env={**environment, "ANSIBLE_CONFIG": config})
@@ -106,4 +111,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except subprocess.CalledProcessError as error:
-        sys.exit(f"demo: {' '.join(str(word) for word in error.cmd)[:200]} ended with {error.returncode}")
+        sys.exit(
+            f"demo: {' '.join(str(word) for word in error.cmd)[:200]} ended with {error.returncode}"
+        )

@@ -10,7 +10,6 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
-
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.compose import (
     compose_plan,
     refusals,

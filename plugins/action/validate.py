@@ -53,7 +53,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         result.update(changed=False)
         if problems:
             lines = "\n".join(f"  {problem}" for problem in problems)
-            result.update(failed=True, msg=f"Nothing was touched; these variables are wrong:\n{lines}")
+            result.update(
+                failed=True, msg=f"Nothing was touched; these variables are wrong:\n{lines}"
+            )
         return result
 
 
@@ -75,7 +77,9 @@ def problems_of(variables: dict[str, Any], options: dict[str, dict[str, Any]]) -
     """One sentence per wrong variable: unknown name, wrong type or choice, two that exclude."""
     own = set(variables.get("sglang_extra_variables") or [])
     problems = [
-        _unknown(name, options) for name in sorted(variables) if name not in options and name not in own
+        _unknown(name, options)
+        for name in sorted(variables)
+        if name not in options and name not in own
     ]
     # Null means "not given", so it takes part in no check.
     given = {name: variables[name] for name in options if variables.get(name) not in (None, "")}

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ansible_collections.llmops.sglang.plugins.module_utils._render.fleet_report import (
     fleet_report,
@@ -15,7 +16,10 @@ from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report 
     prove_report,
 )
 from ansible_collections.llmops.sglang.plugins.module_utils._render.host_report import host_report
-from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import plan_report
+from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import (
+    options_report,
+    plan_report,
+)
 
 
 class FilterModule:
@@ -25,7 +29,7 @@ class FilterModule:
         """Names to functions; the subject comes first, the host's name second."""
         return {
             "host_report": _host_report,
-            "plan_report": lambda plan, name: plan_report(name, plan["capacity"]),
+            "plan_report": _plan_report,
             "gate_report": lambda gate, name: gate_report(name, gate),
             "prove_report": lambda proof, name: prove_report(name, proof),
             "fleet_report": _fleet_report,
@@ -33,7 +37,14 @@ class FilterModule:
 
 
 def _host_report(facts: dict[str, Any], name: str, plan: dict[str, Any] | None = None) -> str:
-    return host_report(name, facts, plan["capacity"] if plan else None)
+    if plan is None:
+        return host_report(name, facts)
+    answer = options_report(plan["capacity"], plan["findings"])
+    return f"{host_report(name, facts, plan['capacity'])}\n{answer}"
+
+
+def _plan_report(plan: dict[str, Any], name: str) -> str:
+    return plan_report(name, plan["capacity"], plan["findings"])
 
 
 def _fleet_report(hostvars: Mapping[str, Mapping[str, Any]], names: list[str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.llmops.sglang.plugins.module_utils._render.systemd import (
     SystemdTextError,
     unit_text,

@@ -60,7 +60,7 @@ seealso:
   - module: llmops.sglang.restart_gate
   - module: llmops.sglang.prove
 author:
-  - The llmops.sglang contributors (@llmops)
+  - the llmops.sglang contributors (!UNKNOWN)
 """
 
 EXAMPLES = r"""

@@ -9,7 +9,7 @@ module: host_facts
 short_description: Measure a GPU host and the SGLang server on it
 version_added: 0.1.0
 author:
-  - The llmops.sglang contributors (@llmops)
+  - the llmops.sglang contributors (!UNKNOWN)
 description:
   - Reads the GPUs, the memory, the model folder, the installed engine and the running server of a
     host in one round trip and returns them as C(ansible_facts.sglang).
@@ -773,8 +773,12 @@ def main() -> None:
             "engine_path": {"type": "path"},
             "port": {"type": "int"},
             "secrets_file": {"type": "path", "no_log": False},
-            "gather_subset": {"type": "list", "elements": "str", "choices": list(PARTS),
-                              "default": list(PARTS)},
+            "gather_subset": {
+                "type": "list",
+                "elements": "str",
+                "choices": list(PARTS),
+                "default": list(PARTS),
+            },
             "recording": {"type": "path"},
             "detail": {"type": "bool", "default": False},
             "timeout_s": {"type": "float", "default": 20},

@@ -20,7 +20,8 @@ options:
     type: dict
     required: true
   variables:
-    description: Variables of the role C(llmops.sglang.sglang) by their full names, secrets left out.
+    description:
+      - Variables of the role C(llmops.sglang.sglang) by their full names, secrets left out.
     type: dict
     required: true
   refuse:
@@ -44,7 +45,7 @@ attributes:
     platforms: all
     support: full
 author:
-  - the llmops.sglang contributors
+  - the llmops.sglang contributors (!UNKNOWN)
 seealso:
   - module: llmops.sglang.host_facts
   - module: llmops.sglang.restart_gate
@@ -104,9 +105,10 @@ plan:
         host:
           description: KV pool in RAM that was chosen, and how certainly it starts.
           type: dict
-          sample: {"mode": "ratio", "ratio": 4.37, "bytes_node": 414500000000, "certainty": "certain"}
+          sample: {"mode": "ratio", "ratio": 4.37, "certainty": "certain"}
         tokens:
-          description: Unique tokens on the device and in reach. The host pool contains the device pool.
+          description:
+            - Unique tokens on the device and in reach. The host pool contains the device pool.
           type: dict
           sample: {"device": 159300, "in_reach": 696142}
         ram:
@@ -136,7 +138,8 @@ plan:
       type: list
       elements: list
     findings:
-      description: What is wrong or could be better; each with id, severity, text, remedy and variable.
+      description:
+        - What is wrong or could be better; each with id, severity, text, remedy and variable.
       type: list
       elements: dict
     deadlines:

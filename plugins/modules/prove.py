@@ -57,7 +57,8 @@ options:
 attributes:
   check_mode:
     support: partial
-    description: >-
+    description: Can run in C(check_mode) without changing anything.
+    details: >-
       Does not wait and asks the server for no answer. What a running server shows of itself is
       compared; without one the module is skipped.
   diff_mode:
@@ -73,7 +74,7 @@ seealso:
   - module: llmops.sglang.restart_gate
   - module: llmops.sglang.drain
 author:
-  - The llmops.sglang contributors (@llmops)
+  - the llmops.sglang contributors (!UNKNOWN)
 """
 
 EXAMPLES = r"""
@@ -288,9 +289,7 @@ def main() -> None:
         client = Client(plan["url"], read_keys(params["secrets_file"]))
     except ValueError as error:
         module.fail_json(msg=str(error))
-    deadline_s = (
-        params["deadline_s"] or (plan.get("deadlines") or {}).get("start_s") or _DEADLINE_S
-    )
+    deadline_s = params["deadline_s"] or (plan.get("deadlines") or {}).get("start_s") or _DEADLINE_S
     until = time.monotonic() + deadline_s
     started = _wait(module, client, deadline_s)
     if started is None:

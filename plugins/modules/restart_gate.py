@@ -77,7 +77,7 @@ seealso:
   - module: llmops.sglang.drain
   - module: llmops.sglang.prove
 author:
-  - The llmops.sglang contributors (@llmops)
+  - the llmops.sglang contributors (!UNKNOWN)
 """
 
 EXAMPLES = r"""

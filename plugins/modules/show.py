@@ -32,7 +32,7 @@ attributes:
     platforms: all
     support: full
 author:
-  - the llmops.sglang contributors
+  - the llmops.sglang contributors (!UNKNOWN)
 """
 
 EXAMPLES = r"""

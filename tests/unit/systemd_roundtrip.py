@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -49,12 +48,12 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def random_text(source: random.Random) -> str:
-    return "".join(source.choice(ALPHABET) for _ in range(source.randint(0, 12)))
+    return "".join(source.choice(ALPHABET) for _index in range(source.randint(0, 12)))
 
 
 def random_case(source: random.Random) -> dict[str, Any]:
     return {
-        "argv": [random_text(source) for _ in range(source.randint(0, 12))],
+        "argv": [random_text(source) for _index in range(source.randint(0, 12))],
         "environment": {f"VALUE_{n}": random_text(source) for n in range(source.randint(0, 6))},
     }
 
@@ -106,7 +105,7 @@ def main() -> int:
     cases: list[dict[str, Any]] = []
     if arguments.argvfile:
         cases += json.loads(Path(arguments.argvfile).read_text(encoding="utf-8"))
-    cases += [random_case(source) for _ in range(arguments.random)]
+    cases += [random_case(source) for _index in range(arguments.random)]
 
     WORK.mkdir(mode=0o700, exist_ok=True)
     try:

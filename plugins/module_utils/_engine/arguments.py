@@ -194,7 +194,9 @@ def _with_speculation(variable: str) -> Callable[[Situation], Any]:
 def has_fusion_hardware(facts: dict[str, Any]) -> bool | None:
     """Return whether every GPU is of compute capability 9.x or 10.x, None when not known."""
     majors = [
-        str(device["compute_capability"]).split(".")[0] if device.get("compute_capability") else ""
+        str(device["compute_capability"]).split(".", 1)[0]
+        if device.get("compute_capability")
+        else ""
         for device in (facts.get("gpu") or {}).get("devices") or []
     ]
     if not majors or "" in majors:
@@ -348,9 +350,7 @@ MANAGED: tuple[Managed, ...] = (
         "--enforce-disable-flashinfer-allreduce-fusion",
         value=_fusion_off,
     ),
-    _bare(
-        "sglang_custom_all_reduce", "--disable-custom-all-reduce", value=_custom_all_reduce_off
-    ),
+    _bare("sglang_custom_all_reduce", "--disable-custom-all-reduce", value=_custom_all_reduce_off),
     _bare(
         "sglang_overlap_schedule",
         "--disable-overlap-schedule",
@@ -439,9 +439,7 @@ def _cannot_say(form: Form, source: str, version: Version) -> Finding:
 # --- what the user adds -------------------------------------------------------------------------
 
 
-def _add_extra(
-    situation: Situation, arguments: list[Argument], findings: list[Finding]
-) -> None:
+def _add_extra(situation: Situation, arguments: list[Argument], findings: list[Finding]) -> None:
     owners = _owners(situation.flags)
     for name, value in sorted((situation.wishes.get(EXTRA) or {}).items()):
         if value is False:

@@ -10,6 +10,7 @@ here take every wording, so no release has to be known before its log can be rea
 changes once more is "not measured", never a wrong number. Lines of the device say GB and mean
 GiB (2^30); lines of the host pools say GB and mean 10^9.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -125,52 +126,97 @@ FAILURES: tuple[Failure, ...] = (
     _failure("host_memory_guard", 3, True, r"Not enough host memory (?:available|for)\b"),
     _failure("host_memory_guard", 3, True, r"No host memory is left for HiCache"),
     _failure("host_memory_guard", 3, True, r"Cannot automatically size HiCache host memory"),
-    _failure("host_pool_too_small", 3, True,
-             r"The host memory should be larger than the device memory"),
-    _failure("host_registration", 3, True,
-             r"cudaHostRegister failed|cudaHostAlloc: (?:invalid|out of)|hipHostMalloc of .* failed"
-             r"|Pinned host memory allocation of"),
-    _failure("host_oom_kill", 3, True,
-             r"exit code:? -9\b|killed by the OOM killer"
-             r"|Failed with result 'oom-kill'|oom-kill:constraint|Out of memory: Killed process"
-             r"|Memory cgroup out of memory"),
-    _failure("device_memory_pool", 3, True,
-             r"Not enough memory\. Please try to increase --mem-fraction-static"
-             r"|Loaded weights leave no GPU memory"
-             r"|Not enough space for mamba cache"),
-    _failure("device_out_of_memory", 3, True,
-             r"OutOfMemoryError\b|CUDA out of memory|CUDA OOM\b|CUDA error: out of memory"),
-    _failure("kv_pool_exhausted", 3, True,
-             r"Out of memory even after retracting|No space left for only one request"),
+    _failure(
+        "host_pool_too_small", 3, True, r"The host memory should be larger than the device memory"
+    ),
+    _failure(
+        "host_registration",
+        3,
+        True,
+        r"cudaHostRegister failed|cudaHostAlloc: (?:invalid|out of)|hipHostMalloc of .* failed"
+        r"|Pinned host memory allocation of",
+    ),
+    _failure(
+        "host_oom_kill",
+        3,
+        True,
+        r"exit code:? -9\b|killed by the OOM killer"
+        r"|Failed with result 'oom-kill'|oom-kill:constraint|Out of memory: Killed process"
+        r"|Memory cgroup out of memory",
+    ),
+    _failure(
+        "device_memory_pool",
+        3,
+        True,
+        r"Not enough memory\. Please try to increase --mem-fraction-static"
+        r"|Loaded weights leave no GPU memory"
+        r"|Not enough space for mamba cache",
+    ),
+    _failure(
+        "device_out_of_memory",
+        3,
+        True,
+        r"OutOfMemoryError\b|CUDA out of memory|CUDA OOM\b|CUDA error: out of memory",
+    ),
+    _failure(
+        "kv_pool_exhausted",
+        3,
+        True,
+        r"Out of memory even after retracting|No space left for only one request",
+    ),
     _failure("memory_unbalanced", 3, True, r"The memory capacity is unbalanced"),
     _failure("load_timeout", 3, True, r"could finish the model loading, but there are other ranks"),
     _failure("allreduce_fusion", 3, True, r"FlashInfer allreduce fusion requires"),
     _failure("watchdog", 3, True, r"[Ww]atchdog timeout \((?!.*self\.soft=True)"),
     _failure("collective_timeout", 3, True, r"Watchdog caught collective operation timeout"),
     _failure("gpu_lost", 3, True, r"GPU is lost|fallen off the bus|CUDA error: .*device is lost"),
-    _failure("driver", 3, True,
-             r"Found no NVIDIA driver|CUDA driver version is insufficient|no CUDA-capable device"
-             r"|[Dd]river/library version mismatch|system not yet initialized|CUDA error 802"),
-    _failure("arguments", 3, True,
-             r"^\S+(?: \S+)?: error: "
-             r"(?:unrecognized arguments|ambiguous option|argument |the following)"),
+    _failure(
+        "driver",
+        3,
+        True,
+        r"Found no NVIDIA driver|CUDA driver version is insufficient|no CUDA-capable device"
+        r"|[Dd]river/library version mismatch|system not yet initialized|CUDA error 802",
+    ),
+    _failure(
+        "arguments",
+        3,
+        True,
+        r"^\S+(?: \S+)?: error: "
+        r"(?:unrecognized arguments|ambiguous option|argument |the following)",
+    ),
     _failure("arguments", 3, True, r"are mutually exclusive and cannot be used at the same time"),
     _failure("port_taken", 3, True, r"[Aa]ddress already in use|\[Errno 98\]|EADDRINUSE"),
-    _failure("weights_unreadable", 3, True,
-             r"SafetensorError|Cannot find any model weights|incomplete metadata"),
+    _failure(
+        "weights_unreadable",
+        3,
+        True,
+        r"SafetensorError|Cannot find any model weights|incomplete metadata",
+    ),
     # A capture that fails wraps its own cause, which stands in the same line if it has a name.
     _failure("graph_capture", 3, True, r"Capture .*(?:graph|extend) failed"),
     _failure("warmup", 3, True, r"Initialization failed\. warmup error"),
-    _failure("child_died", 1, True,
-             r"^Received sigquit from a child process|^SIGQUIT received"
-             r"|^Rank \d+ scheduler is dead|scheduler died during initialization"
-             r"|^Subprocess .* crashed with exit code|^Initialization failed\."),
-    _failure("exception", 2, False,
-             r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Timeout)(?::|$)"),
+    _failure(
+        "child_died",
+        1,
+        True,
+        r"^Received sigquit from a child process|^SIGQUIT received"
+        r"|^Rank \d+ scheduler is dead|scheduler died during initialization"
+        r"|^Subprocess .* crashed with exit code|^Initialization failed\.",
+    ),
+    _failure(
+        "exception",
+        2,
+        False,
+        r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Timeout)(?::|$)",
+    ),
     _failure("child_died", 1, False, r"^Scheduler hit an exception"),
     _failure("start_timeout", 0, True, r"\.service: start operation timed out"),
-    _failure("exit", 0, True,
-             r"\.service: Main process exited, code=(?!exited, status=0)|\.service: Failed with "),
+    _failure(
+        "exit",
+        0,
+        True,
+        r"\.service: Main process exited, code=(?!exited, status=0)|\.service: Failed with ",
+    ),
 )
 
 CAUSES: tuple[str, ...] = tuple(dict.fromkeys(failure.cause for failure in FAILURES))
@@ -216,8 +262,9 @@ class _Rank:
         return {
             "rank": label,
             "max_total_num_tokens": self.capacity,
-            "weights_bytes": max((size for _s, size in self.loads if size is not None),
-                                 default=None),
+            "weights_bytes": max(
+                (size for _s, size in self.loads if size is not None), default=None
+            ),
             "load_s": _rounded(_total(seconds for seconds, _size in self.loads)),
             "device_tokens": target[0][0] if target else None,
             "device_bytes": _total(size for _tokens, size in target),
@@ -244,9 +291,7 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 2)
 
 
-def _worst(
-    ranks: list[dict[str, t.Any]], key: str, pick: t.Callable[..., t.Any] = max
-) -> t.Any:
+def _worst(ranks: list[dict[str, t.Any]], key: str, pick: t.Callable[..., t.Any] = max) -> t.Any:
     """The value that decides among the ranks: the largest use, or the smallest room."""
     return pick((rank[key] for rank in ranks if rank[key] is not None), default=None)
 

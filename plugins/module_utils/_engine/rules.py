@@ -209,7 +209,7 @@ class Case:
     @property
     def driver_major(self) -> int | None:
         loaded = ((self.facts.get("gpu") or {}).get("driver") or {}).get("loaded")
-        return _count(str(loaded or "").split(".")[0])
+        return _count(str(loaded or "").split(".", 1)[0])
 
     @property
     def cuda(self) -> str:

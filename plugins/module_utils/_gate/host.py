@@ -163,9 +163,7 @@ def check_ports(subject: Subject) -> Check:
     listed = "; ".join(
         f"{port} is taken by {_owner(holders)}" for port, holders in sorted(foreign.items())
     )
-    return Check(
-        name, BLOCKED, listed, needed, "stop it, or choose another port", "sglang_port"
-    )
+    return Check(name, BLOCKED, listed, needed, "stop it, or choose another port", "sglang_port")
 
 
 def _owner(holders: list[Process]) -> str:

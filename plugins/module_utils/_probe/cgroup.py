@@ -5,6 +5,7 @@
 
 This module util is private to the llmops.sglang collection.
 """
+
 from __future__ import annotations
 
 import re
@@ -31,8 +32,11 @@ def unit_of(source: Source, pid: int) -> str | None:
 def _memberships(source: Source, pid: int) -> list[tuple[str, str]]:
     """(controllers, path) of a process; systemd's own hierarchies first."""
     text = source.read_text(f"/proc/{pid}/cgroup") or ""
-    pairs = [(line.split(":", 2)[1], line.split(":", 2)[2]) for line in text.splitlines()
-             if line.count(":") >= 2]
+    pairs = [
+        (line.split(":", 2)[1], line.split(":", 2)[2])
+        for line in text.splitlines()
+        if line.count(":") >= 2
+    ]
     return sorted(pairs, key=lambda pair: pair[0] not in ("", "name=systemd"))
 
 
@@ -62,7 +66,7 @@ class MemoryGroup:
         if self._show.get("ControlGroup"):
             return self._show["ControlGroup"]
         parts = self._show.get("Slice", "system.slice").removesuffix(".slice").split("-")
-        slices = ["-".join(parts[:n + 1]) + ".slice" for n in range(len(parts))]
+        slices = ["-".join(parts[: n + 1]) + ".slice" for n in range(len(parts))]
         return "/" + "/".join([*slices, self._unit])
 
     def _inside(self, path: str) -> str:
@@ -70,7 +74,7 @@ class MemoryGroup:
         for line in (self._source.read_text("/proc/self/mountinfo") or "").splitlines():
             fields = line.split()
             if len(fields) > 4 and fields[4] == self._mount and fields[3] != "/":
-                return path[len(fields[3]):] if path.startswith(fields[3]) else path
+                return path[len(fields[3]) :] if path.startswith(fields[3]) else path
         return path
 
     def limits(self) -> list[Facts]:
@@ -83,9 +87,14 @@ class MemoryGroup:
             if limit is None and depth == len(parts) and not self._exists(path):
                 limit = self._declared()
             if limit is not None:
-                found.append({"path": path, "limit_bytes": limit,
-                              "current_bytes": self._current(path),
-                              "reclaimable_bytes": self._reclaimable(path)})
+                found.append(
+                    {
+                        "path": path,
+                        "limit_bytes": limit,
+                        "current_bytes": self._current(path),
+                        "reclaimable_bytes": self._reclaimable(path),
+                    }
+                )
         return found
 
     def holds(self) -> tuple[int | None, int | None]:
@@ -128,8 +137,11 @@ class MemoryGroup:
         """Page cache of files, which the kernel gives back on demand."""
         stat = self._stat(path)
         prefix = "" if self.version == 2 else "total_"
-        sizes = [stat[name] for name in (f"{prefix}active_file", f"{prefix}inactive_file")
-                 if name in stat]
+        sizes = [
+            stat[name]
+            for name in (f"{prefix}active_file", f"{prefix}inactive_file")
+            if name in stat
+        ]
         return sum(sizes) if sizes else None
 
     def _stat(self, path: str) -> dict[str, int]:

@@ -5,6 +5,7 @@
 
 This module util is private to the llmops.sglang collection.
 """
+
 from __future__ import annotations
 
 import re
@@ -20,9 +21,17 @@ _KERNELS = ("sglang-kernel", "sgl-kernel")
 def read_engine(source: Source, path: str) -> Facts:
     """The C(engine) part of the facts."""
     python = f"{path}/bin/python" if path else None
-    facts: Facts = {"path": path, "python": python, "present": False, "reason": None,
-                    "version": None, "torch": None, "cuda": None, "kernel": None,
-                    "double": False}
+    facts: Facts = {
+        "path": path,
+        "python": python,
+        "present": False,
+        "reason": None,
+        "version": None,
+        "torch": None,
+        "cuda": None,
+        "kernel": None,
+        "double": False,
+    }
     recorded = read_json(source, "/engine.json")
     if source.origin == "recording" and isinstance(recorded, dict):
         facts.update({name: recorded[name] for name in facts if name in recorded})
@@ -63,12 +72,17 @@ def _packages(source: Source, path: str) -> dict[str, str]:
             continue
         for folder in ("site-packages", "dist-packages"):
             for name in source.listing(f"{path}/lib/{python}/{folder}"):
-                match = re.match(r"((?:sglang|torch|sgl_kernel|sglang_kernel|"
-                                 r"nvidia_cuda_runtime(?:_cu\d+)?))-(.+)\.dist-info$", name, re.I)
+                match = re.match(
+                    r"((?:sglang|torch|sgl_kernel|sglang_kernel|"
+                    r"nvidia_cuda_runtime(?:_cu\d+)?))-(.+)\.dist-info$",
+                    name,
+                    re.I,
+                )
                 if match:
                     metadata = f"{path}/lib/{python}/{folder}/{name}/METADATA"
                     found[match[1].lower().replace("_", "-")] = (
-                        _version(source, metadata) or match[2])
+                        _version(source, metadata) or match[2]
+                    )
     return found
 
 
@@ -83,6 +97,8 @@ def _cuda(packages: dict[str, str], torch: str | None) -> str | None:
     suffix = re.search(r"\+cu(\d+)(\d)$", torch or "")
     if suffix:
         return f"{suffix[1]}.{suffix[2]}"
-    runtime = next((version for name, version in packages.items()
-                    if name.startswith("nvidia-cuda-runtime")), None)
+    runtime = next(
+        (version for name, version in packages.items() if name.startswith("nvidia-cuda-runtime")),
+        None,
+    )
     return ".".join(runtime.split(".")[:2]) if runtime else None

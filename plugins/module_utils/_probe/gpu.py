@@ -5,6 +5,7 @@
 
 This module util is private to the llmops.sglang collection.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -35,15 +36,22 @@ _COLUMNS = {
     "power_limit_w": "power.limit",
     "recovery_action": "gpu_recovery_action",
 }
-_OTHER_NAMES = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_bus_id": "pci.bus_id",
-                "enforced.power.limit": "power.limit"}
+_OTHER_NAMES = {
+    "gpu_name": "name",
+    "gpu_uuid": "uuid",
+    "gpu_bus_id": "pci.bus_id",
+    "enforced.power.limit": "power.limit",
+}
 _RECOVERY = {0: "None", 1: "Reset", 2: "Reboot", 3: "Drain P2P", 4: "Drain and Reset"}
 # NVML's common ancestors, nearest first, and nvidia-smi's words, by the four words of the facts.
 _ANCESTORS = {0: "PIX", 10: "PIX", 20: "PIX", 30: "NODE", 40: "NODE", 50: "SYS"}
 _LINKS = {"PIX": "PIX", "PXB": "PIX", "PHB": "NODE", "NODE": "NODE", "SYS": "SYS"}
 _WORST_FIRST = ("SYS", "NODE", "PIX", "NVLINK")
 _LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
     "/usr/local/nvidia/lib64",
 )
 _NOT_SUPPORTED = re.compile(r"not supported|^n/?a$", re.IGNORECASE)
@@ -107,8 +115,9 @@ def _ask_smi(source: Source, timeout_s: float) -> tuple[Facts | None, str | None
     if said.reason or said.status or not rows:
         return None, said.reason or f"nvidia-smi: {_last_line(said.text)}"
     devices = [_smi_device(position, row) for position, row in enumerate(rows)]
-    apps = _query_smi(source, "nvidia-smi-apps.csv", "compute-apps",
-                      ["gpu_uuid", "pid", "used_memory"], timeout_s)
+    apps = _query_smi(
+        source, "nvidia-smi-apps.csv", "compute-apps", ["gpu_uuid", "pid", "used_memory"], timeout_s
+    )
     for device in devices:
         device["processes"] = _smi_processes(apps.text, device, len(devices))
         if apps.reason:
@@ -116,9 +125,7 @@ def _ask_smi(source: Source, timeout_s: float) -> tuple[Facts | None, str | None
     return {"devices": devices, "driver": rows[0].get("driver_version")}, None
 
 
-def _query_smi(
-    source: Source, name: str, what: str, columns: list[str], timeout_s: float
-) -> t.Any:
+def _query_smi(source: Source, name: str, what: str, columns: list[str], timeout_s: float) -> t.Any:
     return source.command(
         name,
         ["nvidia-smi", f"--query-{what}={','.join(columns)}", "--format=csv,nounits"],
@@ -141,8 +148,9 @@ def _smi_device(position: int, row: dict[str, str]) -> Facts:
     """A row as the NVML reader would have told it."""
     device: Facts = {}
     for field, column in _COLUMNS.items():
-        device[field] = _smi_value(field, row[column]) if column in row else {
-            "unknown": "not queried"}
+        device[field] = (
+            _smi_value(field, row[column]) if column in row else {"unknown": "not queried"}
+        )
     if not isinstance(device["index"], int):
         device["index"] = position
     return device
@@ -171,12 +179,12 @@ def _smi_processes(text: str, device: Facts, devices: int) -> list[Facts]:
     for row in _rows(text):
         here = row.get("uuid", row.get("pci.bus_id"))
         if here in (device["uuid"], device["bus_id"]) or (here is None and devices == 1):
-            size = _smi_value("memory_bytes", row.get("used_memory", row.get(
-                "used_gpu_memory", "")))
+            size = _smi_value(
+                "memory_bytes", row.get("used_memory", row.get("used_gpu_memory", ""))
+            )
             pid = _smi_value("pid", row.get("pid", ""))
             if isinstance(pid, int):
-                result.append({"pid": pid, "memory_bytes": size if isinstance(size, int)
-                               else None})
+                result.append({"pid": pid, "memory_bytes": size if isinstance(size, int) else None})
     return result
 
 
@@ -200,11 +208,13 @@ def _device(source: Source, raw: Facts) -> Facts:
     facts = {
         "index": raw["index"],
         **device,
-        "memory_kind": _memory_kind(device["memory_total_bytes"],
-                                    unknown.get("memory_total_bytes")),
+        "memory_kind": _memory_kind(
+            device["memory_total_bytes"], unknown.get("memory_total_bytes")
+        ),
         "numa_node": _numa_node(source, device["bus_id"], raw.get("numa_node")),
-        "processes": [{**process, "unit": unit_of(source, process["pid"])}
-                      for process in processes],
+        "processes": [
+            {**process, "unit": unit_of(source, process["pid"])} for process in processes
+        ],
     }
     if unknown:
         facts["unknown"] = {"device": unknown["uuid"]} if whole is not None else unknown
@@ -232,16 +242,19 @@ def _numa_node(source: Source, bus_id: str | None, nvml: t.Any) -> int | None:
 def _topology(source: Source, raw: Facts, timeout_s: float) -> str | None:
     """The worst way between any two GPUs."""
     if "topology" in raw:
-        links = {way if way == "NVLINK" else _ANCESTORS.get(way) if isinstance(way, int)
-                 else None for way in raw["topology"]}
+        links = {
+            way if way == "NVLINK" else _ANCESTORS.get(way) if isinstance(way, int) else None
+            for way in raw["topology"]
+        }
     else:
         said = source.command("nvidia-smi-topo.txt", ["nvidia-smi", "topo", "-m"], timeout_s)
         links = set()
         for line in re.sub(r"\x1b\[[0-9;]*m", "", said.text).splitlines():
             cells = line.split()
             if cells and re.match(r"GPU\d+$", cells[0]) and "X" in cells:
-                links |= {"NVLINK" if re.match(r"NV\d+$", cell) else _LINKS.get(cell)
-                          for cell in cells}
+                links |= {
+                    "NVLINK" if re.match(r"NV\d+$", cell) else _LINKS.get(cell) for cell in cells
+                }
     return next((word for word in _WORST_FIRST if word in links), None)
 
 

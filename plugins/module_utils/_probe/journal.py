@@ -9,6 +9,7 @@ A run is read from its start and only up to the line that says it is ready: a se
 a month has printed gigabytes, and what it got is told once, at the start. Why a run ended stands at
 its end, so the end is read too where the server does not answer.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -26,8 +27,12 @@ MAX_CAUSE_CHARS = 300
 
 
 def read_startup(
-    source: Source, redactor: Redactor, invocation: str | None, silent: bool,
-    detail: bool, timeout_s: float,
+    source: Source,
+    redactor: Redactor,
+    invocation: str | None,
+    silent: bool,
+    detail: bool,
+    timeout_s: float,
 ) -> dict[str, t.Any]:
     """The C(startup) facts of a run. Of a C(silent) server the end of the journal is read too."""
     parser = StartupParser()
@@ -45,8 +50,9 @@ def read_startup(
             if live and (parser.ready or count > MAX_START_LINES):
                 break
         if live and silent:
-            for text in source.lines("journal.log", [*argv, f"--lines={TAIL_LINES}", *match],
-                                     timeout_s):
+            for text in source.lines(
+                "journal.log", [*argv, f"--lines={TAIL_LINES}", *match], timeout_s
+            ):
                 parser.feed_failure(_entry(text, invocation)[0])
     facts = parser.facts(detail)
     if facts["cause_line"] is not None:
@@ -66,7 +72,8 @@ def _entry(text: str, invocation: str | None) -> tuple[str, datetime.datetime | 
     message = entry.get("MESSAGE") if isinstance(entry, dict) else None
     if isinstance(message, list):
         message = bytes(b for b in message if isinstance(b, int) and 0 <= b < 256).decode(
-            "utf-8", "replace")
+            "utf-8", "replace"
+        )
     ids = {entry.get("_SYSTEMD_INVOCATION_ID"), entry.get("INVOCATION_ID")} - {None}
     if not isinstance(message, str) or (invocation and ids and invocation not in ids):
         return "", None

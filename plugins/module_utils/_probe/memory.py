@@ -5,6 +5,7 @@
 
 This module util is private to the llmops.sglang collection.
 """
+
 from __future__ import annotations
 
 import re
@@ -36,8 +37,7 @@ def read_memory(source: Source, unit: str, show: dict[str, str], pid: int | None
         "swap_free_bytes": info.get("SwapFree"),
         "hugepages": _hugepages(source, info),
         "numa": _numa(source),
-        "cgroup": {"version": group.version, "limits": limits,
-                   "headroom_bytes": headroom(limits)},
+        "cgroup": {"version": group.version, "limits": limits, "headroom_bytes": headroom(limits)},
         "memlock_bytes": memlock,
         "memlock_reason": reason,
         "instance": {"shmem_bytes": shmem, "rss_bytes": rss},
@@ -60,11 +60,17 @@ def _hugepages(source: Source, info: dict[str, int]) -> list[Facts]:
         total = source.read_text(f"{_HUGEPAGES}/{name}/nr_hugepages")
         free = source.read_text(f"{_HUGEPAGES}/{name}/free_hugepages")
         if size and total and free and int(total):
-            pages.append({"size_bytes": int(size[1]) * 1024, "total": int(total),
-                          "free": int(free)})
+            pages.append(
+                {"size_bytes": int(size[1]) * 1024, "total": int(total), "free": int(free)}
+            )
     if not pages and info.get("HugePages_Total") and "Hugepagesize" in info:
-        pages.append({"size_bytes": info["Hugepagesize"], "total": info["HugePages_Total"],
-                      "free": info.get("HugePages_Free", 0)})
+        pages.append(
+            {
+                "size_bytes": info["Hugepagesize"],
+                "total": info["HugePages_Total"],
+                "free": info.get("HugePages_Free", 0),
+            }
+        )
     return sorted(pages, key=lambda page: int(page["size_bytes"]))
 
 
@@ -78,8 +84,13 @@ def _numa(source: Source) -> list[Facts]:
         if number and info.get("MemTotal"):
             parts = ("MemFree", "Active(file)", "Inactive(file)", "SReclaimable")
             available = sum(info.get(part, 0) for part in parts)
-            nodes.append({"node": int(number[1]), "total_bytes": info["MemTotal"],
-                          "available_bytes": available if "MemFree" in info else None})
+            nodes.append(
+                {
+                    "node": int(number[1]),
+                    "total_bytes": info["MemTotal"],
+                    "available_bytes": available if "MemFree" in info else None,
+                }
+            )
     return sorted(nodes, key=lambda node: int(node["node"]))
 
 

@@ -7,6 +7,7 @@ This module util is private to the llmops.sglang collection.
 
 Only config.json, the safetensors index and the header of each shard are read, never a weight.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -22,13 +23,30 @@ MAX_NAMED = 5
 _INDEX = "model.safetensors.index.json"
 # Where multimodal models keep the configuration of their language model.
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
-_LINEAR_KEYS = ("linear_attn_config", "linear_num_key_heads", "hybrid_override_pattern",
-                "layers_block_type", "ssm_cfg", "mamba_d_state", "mamba_num_heads",
-                "attn_layer_indices", "full_attention_interval")
-_WINDOW_KEYS = ("hybrid_layer_pattern", "attention_chunk_size", "sliding_window_size",
-                "sliding_window_pattern")
-_CONTEXT_KEYS = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length",
-                 "max_position_embeddings")
+_LINEAR_KEYS = (
+    "linear_attn_config",
+    "linear_num_key_heads",
+    "hybrid_override_pattern",
+    "layers_block_type",
+    "ssm_cfg",
+    "mamba_d_state",
+    "mamba_num_heads",
+    "attn_layer_indices",
+    "full_attention_interval",
+)
+_WINDOW_KEYS = (
+    "hybrid_layer_pattern",
+    "attention_chunk_size",
+    "sliding_window_size",
+    "sliding_window_pattern",
+)
+_CONTEXT_KEYS = (
+    "max_sequence_length",
+    "seq_length",
+    "max_seq_len",
+    "model_max_length",
+    "max_position_embeddings",
+)
 
 
 def read_model(source: Source, part: str, path: str) -> Facts:
@@ -168,8 +186,11 @@ def _weights(source: Source, folder: str, index: t.Any, sizes: dict[str, int] | 
     if not wanted:
         wanted = _loose(there)
     missing = [name for name in wanted if name not in there] if sizes is not None else []
-    truncated = [name for name in wanted if name in there
-                 and _is_truncated(source, f"{folder}/{name}", there[name])]
+    truncated = [
+        name
+        for name in wanted
+        if name in there and _is_truncated(source, f"{folder}/{name}", there[name])
+    ]
     total = sum(there[name] for name in wanted if name in there)
     whole = sizes is not None and wanted and not missing
     return {
@@ -195,8 +216,11 @@ def _indexed(index: t.Any) -> tuple[list[str], int | None]:
 def _loose(there: dict[str, int]) -> list[str]:
     """The weight files of a folder without an index, as the engine picks them."""
     for ending in (".safetensors", ".bin", ".pt", ".gguf"):
-        names = [name for name in sorted(there)
-                 if name.endswith(ending) and not name.startswith("consolidated")]
+        names = [
+            name
+            for name in sorted(there)
+            if name.endswith(ending) and not name.startswith("consolidated")
+        ]
         if names:
             return names
     return []

@@ -11,6 +11,7 @@ nvidia-ml-py. So it imports nothing but the standard library and pynvml.
 
 Every value is asked alone. An answer is the value, or C({"unknown": REASON}).
 """
+
 from __future__ import annotations
 
 import json
@@ -90,8 +91,9 @@ def read_device(nvml: t.Any, index: int) -> dict[str, t.Any]:
 def is_linked(nvml: t.Any, first: t.Any, second: t.Any) -> bool:
     """Whether two GPUs reach each other over NVLink. A driver that cannot tell of pairs tells at
     least whether each has an active link."""
-    status = ask(lambda: nvml.nvmlDeviceGetP2PStatus(first, second,
-                                                     nvml.NVML_P2P_CAPS_INDEX_NVLINK))
+    status = ask(
+        lambda: nvml.nvmlDeviceGetP2PStatus(first, second, nvml.NVML_P2P_CAPS_INDEX_NVLINK)
+    )
     if known(status):
         return bool(status == nvml.NVML_P2P_STATUS_OK)
     return all(ask(nvml.nvmlDeviceGetNvLinkState, handle, 0) == 1 for handle in (first, second))
@@ -102,10 +104,11 @@ def read_topology(nvml: t.Any, count: int) -> list[t.Any]:
     handles = [ask(nvml.nvmlDeviceGetHandleByIndex, index) for index in range(count)]
     handles = [handle for handle in handles if known(handle)]
     return [
-        "NVLINK" if is_linked(nvml, first, second)
+        "NVLINK"
+        if is_linked(nvml, first, second)
         else ask(nvml.nvmlDeviceGetTopologyCommonAncestor, first, second)
         for position, first in enumerate(handles)
-        for second in handles[position + 1:]
+        for second in handles[position + 1 :]
     ]
 
 

@@ -8,6 +8,7 @@ This module util is private to the llmops.sglang collection.
 The engine prints its keys in clear (C(server_args=), C(/server_info)), and a person may pass one on
 the command line. Everything that leaves the probe as text goes through one L(Redactor).
 """
+
 from __future__ import annotations
 
 import re
@@ -22,12 +23,13 @@ _SECRET_FLAG = re.compile(rf"^--?{_NAME}$", re.IGNORECASE)
 _QUOTE = r"\\*[\"']"
 _PATTERNS = (
     # api_key='x', "api-key": "x"
-    (re.compile(rf"(\b{_NAME}(?:{_QUOTE})?\s*[:=]\s*)({_QUOTE})(.*?)(\2|$)", re.IGNORECASE),
-     rf"\1\g<2>{REDACTED}\4"),
+    (
+        re.compile(rf"(\b{_NAME}(?:{_QUOTE})?\s*[:=]\s*)({_QUOTE})(.*?)(\2|$)", re.IGNORECASE),
+        rf"\1\g<2>{REDACTED}\4",
+    ),
     # --api-key x, --api-key=x, HF_TOKEN=x
     (re.compile(rf"(--{_NAME}(?:\s+|=))(?!{_QUOTE})(\S+)", re.IGNORECASE), rf"\1{REDACTED}"),
-    (re.compile(rf"(\b{_NAME}=)(?!{_QUOTE})(?!None\b)([^\s,)]+)", re.IGNORECASE),
-     rf"\1{REDACTED}"),
+    (re.compile(rf"(\b{_NAME}=)(?!{_QUOTE})(?!None\b)([^\s,)]+)", re.IGNORECASE), rf"\1{REDACTED}"),
     (re.compile(r"(\bBearer\s+)(\S+)", re.IGNORECASE), rf"\1{REDACTED}"),
     # user:password@host
     (re.compile(r"(://[^/\s:@]+:)([^/\s@]+)(@)"), rf"\1{REDACTED}\3"),

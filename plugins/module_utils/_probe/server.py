@@ -5,6 +5,7 @@
 
 This module util is private to the llmops.sglang collection.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -20,16 +21,40 @@ from .source import Source, parse_json, read_json
 Facts = dict[str, t.Any]
 
 _PROPERTIES = (
-    "LoadState", "ActiveState", "SubState", "MainPID", "InvocationID", "NRestarts", "Result",
-    "ExecMainCode", "ExecMainStatus", "NeedDaemonReload", "ActiveEnterTimestamp",
-    "ActiveEnterTimestampMonotonic", "ControlGroup", "Slice", "MemoryMax", "MemoryHigh",
-    "LimitMEMLOCK", "LimitMEMLOCKSoft",
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "MainPID",
+    "InvocationID",
+    "NRestarts",
+    "Result",
+    "ExecMainCode",
+    "ExecMainStatus",
+    "NeedDaemonReload",
+    "ActiveEnterTimestamp",
+    "ActiveEnterTimestampMonotonic",
+    "ControlGroup",
+    "Slice",
+    "MemoryMax",
+    "MemoryHigh",
+    "LimitMEMLOCK",
+    "LimitMEMLOCKSoft",
 )
 # What may be told of /server_info: numbers and names the engine resolved itself, no free text.
 INFO_KEYS = (
-    "version", "max_total_num_tokens", "max_req_input_len", "tp_size", "pp_size", "dp_size",
-    "page_size", "kv_cache_dtype", "mem_fraction_static", "max_running_requests",
-    "attention_backend", "hicache_ratio", "hicache_size",
+    "version",
+    "max_total_num_tokens",
+    "max_req_input_len",
+    "tp_size",
+    "pp_size",
+    "dp_size",
+    "page_size",
+    "kv_cache_dtype",
+    "mem_fraction_static",
+    "max_running_requests",
+    "attention_backend",
+    "hicache_ratio",
+    "hicache_size",
 )
 _PROVEN_KEYS = ("at", "invocation_id", "fingerprint", "device_tokens", "host_tokens")
 
@@ -57,8 +82,16 @@ def main_pid(show: dict[str, str]) -> int | None:
 
 
 def read_server(
-    source: Source, redactor: Redactor, unit: str, instance: str, show: dict[str, str],
-    argv: list[str] | None, port: int, keys: t.Sequence[str], detail: bool, timeout_s: float,
+    source: Source,
+    redactor: Redactor,
+    unit: str,
+    instance: str,
+    show: dict[str, str],
+    argv: list[str] | None,
+    port: int,
+    keys: t.Sequence[str],
+    detail: bool,
+    timeout_s: float,
 ) -> Facts:
     """The C(server) part of the facts."""
     if not show and source.origin == "live":
@@ -70,8 +103,9 @@ def read_server(
     asks = pid is not None or source.origin == "recording"
     info = _info(source, url, keys) if asks else None
     # Of a server that does not answer the last words count too: it may be dying for a minute.
-    startup = read_startup(source, redactor, show.get("InvocationID") or None,
-                           info is None, detail, timeout_s)
+    startup = read_startup(
+        source, redactor, show.get("InvocationID") or None, info is None, detail, timeout_s
+    )
     _settle(startup, show, info is not None)
     code = _number(show.get("ExecMainCode"))
     return {
@@ -139,8 +173,11 @@ def _info(source: Source, url: str, keys: t.Sequence[str]) -> Facts | None:
             states = answer.get("internal_states")
             first = states[0] if isinstance(states, list) and states else {}
             merged = {**(first if isinstance(first, dict) else {}), **answer}
-            return {key: merged[key] for key in INFO_KEYS
-                    if isinstance(merged.get(key), (str, int, float))}
+            return {
+                key: merged[key]
+                for key in INFO_KEYS
+                if isinstance(merged.get(key), (str, int, float))
+            }
     return None
 
 
@@ -157,14 +194,19 @@ def _loads(source: Source, url: str, keys: t.Sequence[str]) -> Facts | None:
         if running is None and everything is not None:
             running = everything - (waiting or 0)
         used = _sum(loads, "num_used_tokens")
-        return {"running": running, "waiting": waiting,
-                "used_tokens": used if used is not None else _sum(loads, "num_tokens")}
+        return {
+            "running": running,
+            "waiting": waiting,
+            "used_tokens": used if used is not None else _sum(loads, "num_tokens"),
+        }
     metrics = source.http_get("metrics.txt", f"{url}/metrics", keys)
     if not metrics or "sglang:num_running_reqs" not in metrics:
         return None
-    return {"running": _metric(metrics, "num_running_reqs"),
-            "waiting": _metric(metrics, "num_queue_reqs"),
-            "used_tokens": _metric(metrics, "num_used_tokens")}
+    return {
+        "running": _metric(metrics, "num_running_reqs"),
+        "waiting": _metric(metrics, "num_queue_reqs"),
+        "used_tokens": _metric(metrics, "num_used_tokens"),
+    }
 
 
 def _sum(loads: list[Facts], key: str) -> int | None:

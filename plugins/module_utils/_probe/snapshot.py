@@ -7,6 +7,7 @@ This module util is private to the llmops.sglang collection.
 
 Each part fails alone: whatever goes wrong while one is read becomes its C(reason).
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -62,8 +63,11 @@ def take_snapshot(source: Source, request: Request) -> Facts:
     pid = server.main_pid(show)
     argv = _or(None, lambda: server.read_argv(source, pid, redactor))
     model_path = request.model_path or server.flag_value(argv, "--model-path", "--model") or ""
-    draft_path = request.draft_path or server.flag_value(
-        argv, "--speculative-draft-model-path", "--speculative-draft-model") or ""
+    draft_path = (
+        request.draft_path
+        or server.flag_value(argv, "--speculative-draft-model-path", "--speculative-draft-model")
+        or ""
+    )
     engine_path = request.engine_path or _engine_of(argv)
     port = request.port or int(server.flag_value(argv, "--port") or DEFAULT_PORT)
     readers: dict[str, t.Callable[[], t.Any]] = {
@@ -71,8 +75,18 @@ def take_snapshot(source: Source, request: Request) -> Facts:
         "memory": lambda: read_memory(source, unit, show, pid),
         "model": lambda: read_model(source, "model", model_path),
         "engine": lambda: read_engine(source, engine_path),
-        "server": lambda: server.read_server(source, redactor, unit, request.instance, show, argv,
-                                             port, keys, request.detail, timeout_s),
+        "server": lambda: server.read_server(
+            source,
+            redactor,
+            unit,
+            request.instance,
+            show,
+            argv,
+            port,
+            keys,
+            request.detail,
+            timeout_s,
+        ),
     }
     facts: Facts = {
         "schema": SCHEMA,
@@ -84,10 +98,16 @@ def take_snapshot(source: Source, request: Request) -> Facts:
         if part in request.parts:
             facts[part] = _part(redactor, readers[part])
     if "model" in request.parts:
-        has_draft = bool(draft_path) or source.exists(source.folder("draft", "")) and (
-            source.origin == "recording")
-        facts["draft"] = _part(redactor, lambda: read_model(source, "draft", draft_path)) if (
-            has_draft) else None
+        has_draft = (
+            bool(draft_path)
+            or source.exists(source.folder("draft", ""))
+            and (source.origin == "recording")
+        )
+        facts["draft"] = (
+            _part(redactor, lambda: read_model(source, "draft", draft_path))
+            if (has_draft)
+            else None
+        )
     _complete(facts)
     return facts
 

@@ -10,6 +10,7 @@ root, the output of a command is C(commands/NAME), an answer of the server is C(
 recording lacks is unknown, exactly as what a live host refuses to tell. Both classes have the same
 interface, so every reader works on both and every recording can be a test.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -185,7 +186,8 @@ class Live:
 
 def _start(argv: list[str], stdin: int | None) -> subprocess.Popen[str]:
     """Start a command with a fixed locale and zone, errors with the output."""
-    return subprocess.Popen(
+    # Not run_command: it reads all output at once and has no time limit.
+    return subprocess.Popen(  # pylint: disable=ansible-bad-function
         argv,
         stdin=subprocess.DEVNULL if stdin is None else stdin,
         stdout=subprocess.PIPE,
@@ -215,8 +217,16 @@ def _http_get(url: str, key: str) -> str | None:
     return body.decode("utf-8", "replace") if answer.status == 200 else None
 
 
+def _recorded(path: str) -> str:
+    return path.replace(":", "_")
+
+
 class Recorded:
-    """A recorded host: a folder, or a tar.gz with one (packed with or without a top folder)."""
+    """A recorded host: a folder, or a tar.gz with one (packed with or without a top folder).
+
+    A colon in a path, as in a PCI address, is recorded as an underscore: not every file system
+    and archive takes one.
+    """
 
     origin = "recording"
 
@@ -245,14 +255,15 @@ class Recorded:
 
     def read_head(self, path: str, offset: int, count: int) -> bytes | None:
         data = self._read(path)
-        return None if data is None else data[offset:offset + count]
+        return None if data is None else data[offset : offset + count]
 
     def listing(self, path: str) -> list[str]:
         if self._files is None:
             return Live().listing(self._place(path))
-        prefix = path.strip("/") + "/"
-        names = {name[len(prefix):].split("/")[0] for name in self._files if
-                 name.startswith(prefix)}
+        prefix = _recorded(path).strip("/") + "/"
+        names = {
+            name[len(prefix) :].split("/")[0] for name in self._files if name.startswith(prefix)
+        }
         return sorted(names)
 
     def sizes(self, path: str) -> dict[str, int] | None:
@@ -278,11 +289,11 @@ class Recorded:
         return self.read_text(f"/http/{name}")
 
     def _place(self, path: str) -> str:
-        return os.path.join(self._root, path.lstrip("/"))
+        return os.path.join(self._root, _recorded(path).lstrip("/"))
 
     def _read(self, path: str) -> bytes | None:
         if self._files is not None:
-            return self._files.get(path.strip("/"))
+            return self._files.get(_recorded(path).strip("/"))
         return Live().read_head(self._place(path), 0, MAX_TEXT_BYTES)
 
 
@@ -302,7 +313,7 @@ def _unpack(path: str) -> dict[str, bytes]:
     if len(tops) == 1 and all("/" in name for name in files):
         top = tops.pop()
         if top not in PARTS:
-            return {name[len(top) + 1:]: data for name, data in files.items()}
+            return {name[len(top) + 1 :]: data for name, data in files.items()}
     return files
 
 

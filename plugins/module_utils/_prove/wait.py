@@ -43,9 +43,7 @@ class StartFailed(Exception):
     line that proves it. Holds no secrets.
     """
 
-    def __init__(
-        self, cause: str, line: str | None, remedy: str, startup: dict[str, Any]
-    ) -> None:
+    def __init__(self, cause: str, line: str | None, remedy: str, startup: dict[str, Any]) -> None:
         super().__init__(cause)
         self.cause = cause
         self.line = None if line is None else Redactor().text(line)

@@ -8,29 +8,19 @@ Private to the collection.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-WIDTH = 80
+from .page import wrap
 
 
 def findings_text(findings: Iterable[Mapping[str, Any]]) -> str:
     """The lines below the heading "Findings", without a newline at the end; empty for none."""
     lines: list[str] = []
     for entry in findings:
-        lines.extend(wrap(f"{entry['text']} ({entry['id']})", " " * 10, f"  {entry['severity']:<8}"))
+        lines.extend(
+            wrap(f"{entry['text']} ({entry['id']})", " " * 10, f"  {entry['severity']:<8}")
+        )
         variable = f" [{entry['variable']}]" if entry["variable"] else ""
         lines.extend(wrap(f"{entry['remedy']}{variable}", " " * 13, " " * 10 + "-> "))
     return "\n".join(lines)
-
-
-def wrap(text: str, indent: str, first: str | None = None) -> list[str]:
-    """Lines of at most `WIDTH` columns; `first` stands before the first one instead of `indent`."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )

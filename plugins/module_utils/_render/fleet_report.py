@@ -14,7 +14,7 @@ _HEAD = ("host", "instance", "engine", "device tokens", "in reach", "result")
 
 
 def fleet_report(hosts: dict[str, dict[str, Any]]) -> str:
-    """Table of hosts: name to `{"plan": ..., "gate": ..., "proof": ...}`, each part may be absent."""
+    """Table of hosts: name to `plan`, `gate` and `proof`, of which each may be absent."""
     rows = [_HEAD, *(_row(name, parts) for name, parts in sorted(hosts.items()))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)) for row in rows]

@@ -8,11 +8,10 @@ Private to the collection.
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from typing import Any
 
-_WIDTH = 80
+from .page import WIDTH, wrap
 
 
 def gate_report(name: str, gate: dict[str, Any]) -> str:
@@ -148,15 +147,8 @@ def _clock(seconds: float) -> str:
 
 def _wrap(head: str, text: str) -> list[str]:
     """Break a text to the page's width; its lines stand under its beginning where that fits."""
-    indent = len(head) if len(head) <= _WIDTH // 2 else 6
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * indent,
-        break_long_words=True,
-        break_on_hyphens=False,
-    ) or [head.rstrip()]
+    indent = len(head) if len(head) <= WIDTH // 2 else 6
+    return wrap(text, " " * indent, head) or [head.rstrip()]
 
 
 def _text(lines: list[str]) -> str:

@@ -13,7 +13,8 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_WIDTH = 80
+from .page import WIDTH
+
 _INDENT = 6
 _GAP = "   "
 _GIB = 1 << 30
@@ -151,14 +152,16 @@ def _pools(facts: _Facts, startup: _Facts, capacity: _Facts) -> list[list[str]]:
     longest = min((size for size in (device.get("tokens"), allowed) if size), default=None)
     if context and tokens:
         count = max(tokens) // context
-        rows.append([
-            f"{count} {'request' if count == 1 else 'requests'} of {context:,} tokens at once; "
-            f"longest single request {_count(longest)}"
-        ])
+        rows.append(
+            [
+                f"{count} {'request' if count == 1 else 'requests'} of {context:,} tokens at once; "
+                f"longest single request {_count(longest)}"
+            ]
+        )
         if longest and allowed and allowed > longest:
-            rows.append([
-                f"(the model allows {allowed:,}: context beyond {longest:,} will be refused)"
-            ])
+            rows.append(
+                [f"(the model allows {allowed:,}: context beyond {longest:,} will be refused)"]
+            )
     return rows
 
 
@@ -239,8 +242,11 @@ def _ranks(capacity: _Facts | None, server: _Facts) -> int | None:
 
 
 def _short_name(name: Any) -> str:
-    short = re.sub(r"^NVIDIA (?:GeForce )?| (?:Max-Q )?(?:Server|Workstation) Edition$", "",
-                   str(name or "unknown GPU"))
+    short = re.sub(
+        r"^NVIDIA (?:GeForce )?| (?:Max-Q )?(?:Server|Workstation) Edition$",
+        "",
+        str(name or "unknown GPU"),
+    )
     return short or str(name)
 
 
@@ -293,10 +299,10 @@ def _flow(items: Iterable[str], indent: int, label: str) -> list[str]:
     lines = [f"{label:<{indent}}"]
     for item in items:
         gap = _GAP if lines[-1].strip() and len(lines[-1]) > indent else ""
-        if len(lines[-1]) + len(gap) + len(item) <= _WIDTH:
+        if len(lines[-1]) + len(gap) + len(item) <= WIDTH:
             lines[-1] += gap + item
             continue
-        pieces = textwrap.wrap(item, _WIDTH - indent)
+        pieces = textwrap.wrap(item, WIDTH - indent)
         if len(lines[-1]) > indent:
             lines.append(" " * indent)
         lines[-1] += pieces[0]

@@ -8,11 +8,12 @@ Private to the collection.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-_WIDTH = 80
+from .findings import findings_text
+from .page import wrap
+
 _GB = 10**9
 _GIB = 2**30
 _UNKNOWN = "unknown"
@@ -20,9 +21,22 @@ _STARTS = {"certain": "for certain", "likely": "with luck", "no": "not"}
 _TITLE_WIDTH = 34
 
 
-def plan_report(name: str, capacity: Mapping[str, Any]) -> str:
-    """What holds context now, what would hold more, and what to know about it."""
-    blocks = [_head(name, capacity), _options(capacity), _findings(capacity)]
+def plan_report(
+    name: str, capacity: Mapping[str, Any], findings: Sequence[Mapping[str, Any]] | None = None
+) -> str:
+    """What holds context now, what would hold more, and what to know about it.
+
+    `findings` are those of the whole plan; without them the capacity's own are shown.
+    """
+    return f"{_head(name, capacity)}\n\n{options_report(capacity, findings)}"
+
+
+def options_report(
+    capacity: Mapping[str, Any], findings: Sequence[Mapping[str, Any]] | None = None
+) -> str:
+    """The second half of a plan's report: what would hold more, and what to know about it."""
+    known = findings_text(capacity["findings"] if findings is None else findings)
+    blocks = [_options(capacity), f"Findings\n{known}" if known else ""]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -59,7 +73,7 @@ def _head(name: str, capacity: Mapping[str, Any]) -> str:
         *(f"      {line}" for line in _host_lines(host)),
         *(f"      {line}" for line in _request_lines(capacity)),
         f"RAM   {_ram_line(ram)}",
-        *_wrap(f"bound by {ram['bound_by']}", "      "),
+        *wrap(f"bound by {ram['bound_by']}", "      "),
     ]
     return "\n".join(line.rstrip() for line in lines)
 
@@ -124,7 +138,7 @@ def _options(capacity: Mapping[str, Any]) -> str:
             lines.extend(_option_lines(option))
     for option in options:
         if option["certainty"] == "no":
-            lines.extend(_wrap(f"not offered: {option['title']} {option['note']}", "     "))
+            lines.extend(wrap(f"not offered: {option['title']} {option['note']}", "     "))
     return "\n".join([*lines, *_advice(options[0])])
 
 
@@ -135,7 +149,7 @@ def _option_lines(option: Mapping[str, Any]) -> list[str]:
         f"{option['rank']:>3}  {option['title']:<{_TITLE_WIDTH}}{option['tokens_in_reach']:>10,}"
         f"{factor:>6}{ram:>9}  {_STARTS[option['certainty']]}"
     )
-    return [row, *(_wrap(option["note"], "     ") if option["note"] else [])]
+    return [row, *(wrap(option["note"], "     ") if option["note"] else [])]
 
 
 def _advice(first: Mapping[str, Any]) -> list[str]:
@@ -146,26 +160,6 @@ def _advice(first: Mapping[str, Any]) -> list[str]:
     lead = "  Take the first:  "
     more = [f"{'':{len(lead)}}{entry}" for entry in [*settings[1:], "then llmops.sglang.deploy"]]
     return ["", f"{lead}{settings[0]}", *more]
-
-
-def _findings(capacity: Mapping[str, Any]) -> str:
-    lines = []
-    for entry in capacity["findings"]:
-        text = f"{entry['text']} ({entry['id']})"
-        lines.extend(_wrap(text, " " * 10, f"  {entry['severity']:<8}"))
-        variable = f" [{entry['variable']}]" if entry["variable"] else ""
-        lines.extend(_wrap(f"{entry['remedy']}{variable}", " " * 13, " " * 10 + "-> "))
-    return "\n".join(["Findings", *lines]) if lines else ""
-
-
-def _wrap(text: str, indent: str, first: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
 
 
 def _count(value: int | None) -> str:

@@ -311,7 +311,7 @@ def test_endpoints_and_keys_follow_the_version(server: Running) -> None:
 
 def test_a_prompt_asked_twice_hits_the_cache_and_gets_the_same_answer(server: Running) -> None:
     body = {"messages": [{"role": "user", "content": "ninety-nine harbours " * 9}], "max_tokens": 6}
-    first, second = (server.ask("/v1/chat/completions", body)[1] for _ in range(2))
+    first, second = (server.ask("/v1/chat/completions", body)[1] for _index in range(2))
     assert first["choices"] == second["choices"]
     details = [
         answer["usage"]["prompt_tokens_details"]["cached_tokens"] for answer in (first, second)
@@ -456,7 +456,7 @@ def test_faults_of_a_running_server(folder: Path) -> None:
         running.wait_for("fired up")
         assert running.ask("/server_info")[1]["max_total_num_tokens"] == 2048
         body = {"prompt": "a prompt of some length", "max_tokens": 3}
-        first, second = (running.ask("/v1/completions", body)[1] for _ in range(2))
+        first, second = (running.ask("/v1/completions", body)[1] for _index in range(2))
         assert first["choices"][0]["text"] != second["choices"][0]["text"]
         assert second["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
 

@@ -19,9 +19,7 @@ def test_the_example_of_the_documentation_is_true() -> None:
 
 
 def test_documentation_and_filter_have_one_name() -> None:
-    assert list(plugin.FilterModule().filters()) == [
-        yaml.safe_load(plugin.DOCUMENTATION)["name"]
-    ]
+    assert list(plugin.FilterModule().filters()) == [yaml.safe_load(plugin.DOCUMENTATION)["name"]]
     assert "_value" in yaml.safe_load(plugin.RETURN)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wishes, capacity and facts that the tests of arguments, environment, rules and unit start from."""
+"""What the tests of arguments, environment, rules and unit start from."""
 
 from __future__ import annotations
 

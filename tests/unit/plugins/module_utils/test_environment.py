@@ -96,9 +96,7 @@ def test_the_profile_follows_the_worst_link(topology: str | None, profile: str) 
 
 
 def test_a_profile_can_be_chosen_and_each_value_overridden() -> None:
-    chosen = values(
-        built(nccl_profile="pcie_multi_socket", environment={"NCCL_MIN_NCHANNELS": 4})
-    )
+    chosen = values(built(nccl_profile="pcie_multi_socket", environment={"NCCL_MIN_NCHANNELS": 4}))
     assert chosen["NCCL_P2P_LEVEL"] == "SYS"
     assert chosen["NCCL_MIN_NCHANNELS"] == "4"
 

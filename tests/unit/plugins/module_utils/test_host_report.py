@@ -17,10 +17,18 @@ TOKEN_BYTES = 70272
 CAPACITY: dict[str, Any] = {
     "ranks_per_node": 8,
     "bytes_per_token": {"target": TOKEN_BYTES, "draft": 4096},
-    "device": {"tokens": 159300, "bytes_per_rank": 159300 * TOKEN_BYTES,
-               "bytes_node": 159300 * TOKEN_BYTES * 8, "origin": "measured"},
-    "host": {"mode": "ratio", "tokens": 696600, "bytes_per_rank": 696600 * TOKEN_BYTES,
-             "bytes_node": 696600 * TOKEN_BYTES * 8},
+    "device": {
+        "tokens": 159300,
+        "bytes_per_rank": 159300 * TOKEN_BYTES,
+        "bytes_node": 159300 * TOKEN_BYTES * 8,
+        "origin": "measured",
+    },
+    "host": {
+        "mode": "ratio",
+        "tokens": 696600,
+        "bytes_per_rank": 696600 * TOKEN_BYTES,
+        "bytes_node": 696600 * TOKEN_BYTES * 8,
+    },
     "requests": {"context_tokens": 32768, "device": 4, "in_reach": 21},
     "longest_request_tokens": 159300,
     "model_context_tokens": 262144,
@@ -28,7 +36,9 @@ CAPACITY: dict[str, Any] = {
 
 
 def test_the_headline_host_answers_the_question() -> None:
-    assert host_report("gpu-01", facts_of("headline"), CAPACITY) == """\
+    assert (
+        host_report("gpu-01", facts_of("headline"), CAPACITY)
+        == """\
 gpu-01   sglang-kimi.service   active 3 d 03 h   SGLang 0.5.18   proven 27 Nov
 
 GPU   8 x RTX PRO 6000 Blackwell, 95.6 GiB, PCIe, driver 580.82.07
@@ -40,6 +50,7 @@ KV    70,272 B per token and rank (MLA bf16, one copy on each of 8 ranks)
       4 requests of 32,768 tokens at once; longest single request 159,300
       (the model allows 262,144: context beyond 159,300 will be refused)
 """
+    )
 
 
 def test_a_host_that_runs_nothing_shows_what_is_planned() -> None:
@@ -54,39 +65,53 @@ def test_what_is_unknown_says_why() -> None:
     assert "memory unknown (Insufficient Permissions)" in host_report("a", facts_of("mig"))
     report = host_report("gpu-03", facts_of("driver-mismatch"))
     assert "none (nvidia-smi: Failed to initialize NVML" in report
-    capacity = {**CAPACITY, "bytes_per_token": {"target": None},
-                "device": {"tokens": None, "bytes_per_rank": None, "reason": "no weights"},
-                "host": {"mode": "off"}}
+    capacity = {
+        **CAPACITY,
+        "bytes_per_token": {"target": None},
+        "device": {"tokens": None, "bytes_per_rank": None, "reason": "no weights"},
+        "host": {"mode": "off"},
+    }
     report = host_report("a", facts_of("gb10"), capacity)
     assert "bytes per token unknown" in report
     assert "device tier  unknown (no weights)" in report and "host tier    none" in report
 
 
 def test_parts_that_failed_or_were_not_read() -> None:
-    report = host_report("a", {"memory": {"reason": "OSError: x"}, "gpu": {"reason": "y"},
-                               "server": {"unit": "u.service", "reason": "z"}})
+    report = host_report(
+        "a",
+        {
+            "memory": {"reason": "OSError: x"},
+            "gpu": {"reason": "y"},
+            "server": {"unit": "u.service", "reason": "z"},
+        },
+    )
     assert "RAM   unknown (OSError: x)" in report
     assert "GPU   none (y)" in report
     assert "u.service   unknown (z)" in report
     assert host_report("a", {}) == "a   SGLang unknown\n\n"
 
 
-@pytest.mark.parametrize(("server", "words"), [
-    ({"load_state": "not-found"}, "not installed"),
-    ({"startup": {"state": "failed", "cause": "gpu_lost"}}, "failed (gpu_lost)"),
-    ({"startup": {"state": "failed"}}, "failed (cause unknown)"),
-    ({"startup": {"state": "starting"}, "uptime_s": 95}, "starting 1 min"),
-    ({"active_state": "active", "uptime_s": 59}, "active 59 s"),
-    ({"active_state": "active", "uptime_s": 7500}, "active 2 h 05 min"),
-    ({"active_state": "inactive"}, "inactive"),
-])
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        ({"load_state": "not-found"}, "not installed"),
+        ({"startup": {"state": "failed", "cause": "gpu_lost"}}, "failed (gpu_lost)"),
+        ({"startup": {"state": "failed"}}, "failed (cause unknown)"),
+        ({"startup": {"state": "starting"}, "uptime_s": 95}, "starting 1 min"),
+        ({"active_state": "active", "uptime_s": 59}, "active 59 s"),
+        ({"active_state": "active", "uptime_s": 7500}, "active 2 h 05 min"),
+        ({"active_state": "inactive"}, "inactive"),
+    ],
+)
 def test_states_in_words(server: dict[str, Any], words: str) -> None:
     assert f"   {words}   SGLang" in host_report("a", {"server": {"unit": "u", **server}})
 
 
 def test_other_years_are_named() -> None:
-    facts = {"taken_at": "2027-01-02T00:00:00Z",
-             "server": {"proven": {"at": "2026-11-27T16:06:10Z"}}}
+    facts = {
+        "taken_at": "2027-01-02T00:00:00Z",
+        "server": {"proven": {"at": "2026-11-27T16:06:10Z"}},
+    }
     assert "proven 27 Nov 2026" in host_report("a", facts)
 
 

@@ -19,9 +19,29 @@ from hypothesis import strategies as st
 
 READY = "[2026-11-30 10:05:00] The server is fired up and ready to roll!"
 VERSIONS = (
-    "0.5.1.post3", "0.5.2", "0.5.3.post3", "0.5.4.post3", "0.5.5.post3", "0.5.6.post2", "0.5.7",
-    "0.5.8.post1", "0.5.9", "0.5.10.post1", "0.5.11", "0.5.12.post1", "0.5.13.post1", "0.5.14",
-    "0.5.15.post1", "0.5.16", "0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23",
+    "0.5.1.post3",
+    "0.5.2",
+    "0.5.3.post3",
+    "0.5.4.post3",
+    "0.5.5.post3",
+    "0.5.6.post2",
+    "0.5.7",
+    "0.5.8.post1",
+    "0.5.9",
+    "0.5.10.post1",
+    "0.5.11",
+    "0.5.12.post1",
+    "0.5.13.post1",
+    "0.5.14",
+    "0.5.15.post1",
+    "0.5.16",
+    "0.5.17",
+    "0.5.18",
+    "0.5.19",
+    "0.5.20",
+    "0.5.21",
+    "0.5.22",
+    "0.5.23",
 )
 
 
@@ -44,8 +64,11 @@ def start_lines(version: str, ranks: int = 2, draft: bool = True, host: bool = T
         elapsed = "elapsed=40.00 s, " if release >= 9 else ""
         dtype = "dtype=torch.bfloat16, " if release <= 9 else "quant=fp8, fmt=e4m3, "
         say(second, "Load weight begin. avail mem=90.00 GB")
-        say(second + 40, f"Load weight end. {elapsed}type={kind}, {dtype}avail mem=30.00 GB, "
-                         f"mem usage={size} GB.")
+        say(
+            second + 40,
+            f"Load weight end. {elapsed}type={kind}, {dtype}avail mem=30.00 GB, "
+            f"mem usage={size} GB.",
+        )
 
     def pool(sizes: str) -> None:
         dtype = "dtype: torch.bfloat16, " if release >= 13 else ""
@@ -55,14 +78,23 @@ def start_lines(version: str, ranks: int = 2, draft: bool = True, host: bool = T
     def capture(name: str, seconds: str, every: bool) -> None:
         if release >= 14:
             say(150, f"Capture {name} CUDA graph begin. backend=full, bs=[1], avail mem=20.00 GB")
-            say(160, f"Capture {name} CUDA graph end. elapsed={seconds} s, mem usage=1.00 GB, "
-                     "avail mem=19.00 GB.", every)
+            say(
+                160,
+                f"Capture {name} CUDA graph end. elapsed={seconds} s, mem usage=1.00 GB, "
+                "avail mem=19.00 GB.",
+                every,
+            )
         else:
             old = "cuda graph" if name == "target verify" else f"{name} cuda graph"
-            say(150, f"Capture {old} begin. This can take up to several minutes. "
-                     "avail mem=20.00 GB")
-            say(160, f"Capture {old} end. Time elapsed: {seconds} s. mem usage=1.00 GB. "
-                     "avail mem=19.00 GB.", every)
+            say(
+                150, f"Capture {old} begin. This can take up to several minutes. avail mem=20.00 GB"
+            )
+            say(
+                160,
+                f"Capture {old} end. Time elapsed: {seconds} s. mem usage=1.00 GB. "
+                "avail mem=19.00 GB.",
+                every,
+            )
 
     args = "ServerArgs(tp_size=2)" if release <= 18 else "{'tp_size': 2}"
     lines.append(f"[2026-11-30 10:00:00] server_args={args}")
@@ -74,14 +106,20 @@ def start_lines(version: str, ranks: int = 2, draft: bool = True, host: bool = T
         load(60, "LlamaForCausalLMEagle3", "1.00")
         pool("K size: 0.05 GB, V size: 0.05 GB")
         capture("draft decode" if release >= 14 else "draft", "2.50", False)
-    say(170, "max_total_num_tokens=1000, chunked_prefill_size=8192, max_prefill_tokens=16384, "
-             "max_running_requests=48, context_len=4096, available_gpu_mem=18.50 GB", False)
+    say(
+        170,
+        "max_total_num_tokens=1000, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+        "max_running_requests=48, context_len=4096, available_gpu_mem=18.50 GB",
+        False,
+    )
     if host:
         if release >= 17:
             say(180, "Allocating kv hierarchical KV host pool: 4001 tokens, 8.00 GB host memory.")
             if draft:
-                say(181, "Allocating draft hierarchical KV host pool: 4001 tokens, 0.50 GB host "
-                         "memory.")
+                say(
+                    181,
+                    "Allocating draft hierarchical KV host pool: 4001 tokens, 0.50 GB host memory.",
+                )
         else:
             say(180, "Allocating 8.00 GB host memory for hierarchical KV cache.")
             if draft and release >= 11:
@@ -127,39 +165,52 @@ def test_a_log_whose_begin_is_gone_is_unknown_not_zero() -> None:
     ]
     facts = StartupParser().feed_all(lines).facts()
     assert facts["state"] == "ready"
-    for name in ("max_total_num_tokens", "device_bytes_per_rank", "host_tokens",
-                 "host_bytes_per_rank", "draft_host_tokens"):
+    for name in (
+        "max_total_num_tokens",
+        "device_bytes_per_rank",
+        "host_tokens",
+        "host_bytes_per_rank",
+        "draft_host_tokens",
+    ):
         assert facts[name] is None, name
 
 
 def test_a_pool_too_small_to_print_is_unknown_but_its_tokens_are_not() -> None:
-    facts = StartupParser().feed_all([
-        "[2026-11-30 10:00:00 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 512, "
-        "KV size: 0.00 GB",
-        "[2026-11-30 10:00:01 TP0] Allocating kv hierarchical KV host pool: 2064 tokens, 0.00 GB "
-        "host memory.",
-    ]).facts()
+    facts = (
+        StartupParser()
+        .feed_all(
+            [
+                "[2026-11-30 10:00:00 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 512, "
+                "KV size: 0.00 GB",
+                "[2026-11-30 10:00:01 TP0] Allocating kv hierarchical KV host pool: 2064 tokens, 0.00 GB "
+                "host memory.",
+            ]
+        )
+        .facts()
+    )
     assert facts["device_bytes_per_rank"] is None
     assert (facts["host_tokens"], facts["host_bytes_per_rank"]) == (2064, None)
 
 
 def test_sliding_window_pools_count_together_and_the_draft_apart() -> None:
-    parser = StartupParser().feed_all([
-        "[2026-11-30 10:00:00 TP1] Full KV Cache is allocated. dtype: torch.bfloat16, "
-        "#tokens: 4000, K size: 4.00 GB, V size: 2.00 GB",
-        "[2026-11-30 10:00:00 TP1] SWA KV Cache is allocated. dtype: torch.bfloat16, "
-        "#tokens: 3200, K size: 1.00 GB, V size: 0.50 GB",
-        "[2026-11-30 10:00:00 TP1] Memory pool end. avail mem=9.00 GB",
-        "[2026-11-30 10:00:00 TP1] KV Cache is allocated. dtype: torch.bfloat16, "
-        "#tokens: 4000, K size: 0.25 GB, V size: 0.25 GB",
-        "[2026-11-30 10:00:01 TP1] Allocating full hierarchical KV host pool: 8001 tokens, "
-        "12.00 GB host memory.",
-        "[2026-11-30 10:00:01 TP1] Allocating swa hierarchical KV host pool: 6401 tokens, "
-        "3.00 GB host memory.",
-        "[2026-11-30 10:00:01 TP1] Allocating draft_swa hierarchical KV host pool: 8001 tokens, "
-        "1.00 GB host memory, packed MTP KV layers: target_layers=4, draft_layers=1, "
-        "total_layers=5.",
-    ])
+    parser = StartupParser().feed_all(
+        [
+            "[2026-11-30 10:00:00 TP1] Full KV Cache is allocated. dtype: torch.bfloat16, "
+            "#tokens: 4000, K size: 4.00 GB, V size: 2.00 GB",
+            "[2026-11-30 10:00:00 TP1] SWA KV Cache is allocated. dtype: torch.bfloat16, "
+            "#tokens: 3200, K size: 1.00 GB, V size: 0.50 GB",
+            "[2026-11-30 10:00:00 TP1] Memory pool end. avail mem=9.00 GB",
+            "[2026-11-30 10:00:00 TP1] KV Cache is allocated. dtype: torch.bfloat16, "
+            "#tokens: 4000, K size: 0.25 GB, V size: 0.25 GB",
+            "[2026-11-30 10:00:01 TP1] Allocating full hierarchical KV host pool: 8001 tokens, "
+            "12.00 GB host memory.",
+            "[2026-11-30 10:00:01 TP1] Allocating swa hierarchical KV host pool: 6401 tokens, "
+            "3.00 GB host memory.",
+            "[2026-11-30 10:00:01 TP1] Allocating draft_swa hierarchical KV host pool: 8001 tokens, "
+            "1.00 GB host memory, packed MTP KV layers: target_layers=4, draft_layers=1, "
+            "total_layers=5.",
+        ]
+    )
     facts = parser.facts(detail=True)
     assert facts["device_bytes_per_rank"] == int(7.5 * GIB)
     assert (facts["host_tokens"], facts["host_bytes_per_rank"]) == (8001, 15 * GB)
@@ -169,12 +220,18 @@ def test_sliding_window_pools_count_together_and_the_draft_apart() -> None:
 
 
 def test_pools_of_indexer_and_state_belong_to_the_target() -> None:
-    facts = StartupParser().feed_all([
-        "[2026-11-30 10:00:00 TP0] Allocating 90.00 GB host memory for hierarchical KV cache.",
-        "[2026-11-30 10:00:09 TP0] Allocating 18.00 GB host memory for DSA indexer "
-        "(layout=page_first).",
-        "[2026-11-30 10:00:12 TP0] Allocating 1.00 GB host memory for hierarchical KV cache.",
-    ]).facts()
+    facts = (
+        StartupParser()
+        .feed_all(
+            [
+                "[2026-11-30 10:00:00 TP0] Allocating 90.00 GB host memory for hierarchical KV cache.",
+                "[2026-11-30 10:00:09 TP0] Allocating 18.00 GB host memory for DSA indexer "
+                "(layout=page_first).",
+                "[2026-11-30 10:00:12 TP0] Allocating 1.00 GB host memory for hierarchical KV cache.",
+            ]
+        )
+        .facts()
+    )
     assert facts["host_bytes_per_rank"] == 108 * GB
     assert facts["draft_host_bytes_per_rank"] == GB
 
@@ -211,13 +268,19 @@ def test_weights_in_progress_are_counted() -> None:
     ("text", "rank", "message"),
     [
         ("[2026-11-30 10:00:00] hello", "", "hello"),
-        ("[2026-11-30 10:00:00.123 DP0 PP1 ATTN_CP2 MOE_DP3 TP4 EP5] x", "DP0 PP1 ATTN_CP2 "
-         "MOE_DP3 TP4 EP5", "x"),
+        (
+            "[2026-11-30 10:00:00.123 DP0 PP1 ATTN_CP2 MOE_DP3 TP4 EP5] x",
+            "DP0 PP1 ATTN_CP2 MOE_DP3 TP4 EP5",
+            "x",
+        ),
         ("[10:00:00 TP3] x", "TP3", "x"),
         ("[2026-11-30 TP1] x", "TP1", "x"),
         ("2026-11-30T10:00:00+0000 gpu-01 python[77]: [2026-11-30 10:00:00 TP1] x", "TP1", "x"),
-        ("Nov 30 10:00:00 gpu-01 python[77]: Traceback (most recent call last):", "",
-         "Traceback (most recent call last):"),
+        (
+            "Nov 30 10:00:00 gpu-01 python[77]: Traceback (most recent call last):",
+            "",
+            "Traceback (most recent call last):",
+        ),
         ("[full] total=1, available=2", "", "[full] total=1, available=2"),
         ("", "", ""),
     ],
@@ -229,52 +292,105 @@ def test_prefixes(text: str, rank: str, message: str) -> None:
 
 # One real-looking line for every way to fail, and the word for it.
 FAILED = [
-    ("host_memory_guard", "ValueError: Not enough host memory available. Requesting 61.20 GB but "
-     "only have 44.90 GB free. Please reduce the size of the hierarchical cache."),
-    ("host_memory_guard", "ValueError: No host memory is left for HiCache after the 10 GiB reserve;"
-     " set --hicache-ratio or --hicache-size explicitly."),
-    ("host_pool_too_small", "AssertionError: The host memory should be larger than the device "
-     "memory with the current protocol"),
-    ("host_registration", "RuntimeError: cudaHostRegister failed (rc=1, invalid argument) for "
-     "ptr=0x7f00 size=549755813888; host buffer is not pinned"),
-    ("host_oom_kill", "RuntimeError: Rank 5 scheduler died during initialization (exit code: -9). "
-     "If exit code is -9 (SIGKILL), a common cause is the OS OOM killer."),
-    ("host_oom_kill", "sglang-kimi.service: A process of this unit has been killed by the OOM "
-     "killer."),
-    ("device_memory_pool", "RuntimeError: Not enough memory. Please try to increase "
-     "--mem-fraction-static."),
-    ("device_memory_pool", "ValueError: Loaded weights leave no GPU memory for the KV cache under "
-     "--mem-fraction-static=0.7"),
+    (
+        "host_memory_guard",
+        "ValueError: Not enough host memory available. Requesting 61.20 GB but "
+        "only have 44.90 GB free. Please reduce the size of the hierarchical cache.",
+    ),
+    (
+        "host_memory_guard",
+        "ValueError: No host memory is left for HiCache after the 10 GiB reserve;"
+        " set --hicache-ratio or --hicache-size explicitly.",
+    ),
+    (
+        "host_pool_too_small",
+        "AssertionError: The host memory should be larger than the device "
+        "memory with the current protocol",
+    ),
+    (
+        "host_registration",
+        "RuntimeError: cudaHostRegister failed (rc=1, invalid argument) for "
+        "ptr=0x7f00 size=549755813888; host buffer is not pinned",
+    ),
+    (
+        "host_oom_kill",
+        "RuntimeError: Rank 5 scheduler died during initialization (exit code: -9). "
+        "If exit code is -9 (SIGKILL), a common cause is the OS OOM killer.",
+    ),
+    (
+        "host_oom_kill",
+        "sglang-kimi.service: A process of this unit has been killed by the OOM killer.",
+    ),
+    (
+        "device_memory_pool",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    ),
+    (
+        "device_memory_pool",
+        "ValueError: Loaded weights leave no GPU memory for the KV cache under "
+        "--mem-fraction-static=0.7",
+    ),
     ("device_out_of_memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"),
     ("graph_capture", "Exception: Capture cuda graph failed: operation not permitted"),
-    ("kv_pool_exhausted", "Out of memory even after retracting all other requests in the decode "
-     "batch."),
-    ("memory_unbalanced", "ValueError: The memory capacity is unbalanced. Some GPUs may be "
-     "occupied by other processes."),
-    ("load_timeout", "ValueError: TP rank 3 could finish the model loading, but there are other "
-     "ranks that didn't finish loading."),
-    ("allreduce_fusion", "ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA "
-     "GPUs."),
-    ("watchdog", "[2026-11-30 10:00:00 TP5] Scheduler watchdog timeout "
-     "(self.watchdog_timeout=300, self.soft=False)"),
+    (
+        "kv_pool_exhausted",
+        "Out of memory even after retracting all other requests in the decode batch.",
+    ),
+    (
+        "memory_unbalanced",
+        "ValueError: The memory capacity is unbalanced. Some GPUs may be "
+        "occupied by other processes.",
+    ),
+    (
+        "load_timeout",
+        "ValueError: TP rank 3 could finish the model loading, but there are other "
+        "ranks that didn't finish loading.",
+    ),
+    (
+        "allreduce_fusion",
+        "ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.",
+    ),
+    (
+        "watchdog",
+        "[2026-11-30 10:00:00 TP5] Scheduler watchdog timeout "
+        "(self.watchdog_timeout=300, self.soft=False)",
+    ),
     ("watchdog", "[2026-11-30 10:00:00 TP5] Watchdog timeout (self.watchdog_timeout=300)"),
-    ("collective_timeout", "[rank2]:[E1130 10:00:00.1 ProcessGroupNCCL.cpp:616] [Rank 2] Watchdog "
-     "caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE)"),
+    (
+        "collective_timeout",
+        "[rank2]:[E1130 10:00:00.1 ProcessGroupNCCL.cpp:616] [Rank 2] Watchdog "
+        "caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE)",
+    ),
     ("gpu_lost", "RuntimeError: CUDA error: GPU is lost"),
-    ("driver", "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not "
-     "yet initialized"),
+    (
+        "driver",
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not "
+        "yet initialized",
+    ),
     ("arguments", "launch_server.py: error: unrecognized arguments: --hicache-sise 4"),
     ("arguments", "sglang serve: error: ambiguous option: --cuda-graph-max-bs could match"),
-    ("port_taken", "[2026-11-30 10:00:00] ERROR:    [Errno 98] error while attempting to bind on "
-     "address ('127.0.0.1', 30000): address already in use"),
-    ("weights_unreadable", "safetensors_rust.SafetensorError: Error while deserializing header: "
-     "incomplete metadata, file not fully covered"),
+    (
+        "port_taken",
+        "[2026-11-30 10:00:00] ERROR:    [Errno 98] error while attempting to bind on "
+        "address ('127.0.0.1', 30000): address already in use",
+    ),
+    (
+        "weights_unreadable",
+        "safetensors_rust.SafetensorError: Error while deserializing header: "
+        "incomplete metadata, file not fully covered",
+    ),
     ("warmup", "[2026-11-30 10:00:00] Initialization failed. warmup error: Traceback"),
     ("exception", "RuntimeError: Multiple platform plugins activated"),
-    ("child_died", "[2026-11-30 10:00:00] Received sigquit from a child process. It usually means "
-     "the child failed."),
-    ("child_died", "RuntimeError: Rank 0 scheduler died during initialization (exit code: 1). If "
-     "exit code is -9 (SIGKILL), a common cause is the OS OOM killer."),
+    (
+        "child_died",
+        "[2026-11-30 10:00:00] Received sigquit from a child process. It usually means "
+        "the child failed.",
+    ),
+    (
+        "child_died",
+        "RuntimeError: Rank 0 scheduler died during initialization (exit code: 1). If "
+        "exit code is -9 (SIGKILL), a common cause is the OS OOM killer.",
+    ),
     ("start_timeout", "sglang-kimi.service: start operation timed out. Terminating."),
     ("exit", "sglang-kimi.service: Main process exited, code=exited, status=1/FAILURE"),
 ]
@@ -290,39 +406,53 @@ def test_every_word_is_proven_by_a_line() -> None:
     assert {cause for cause, _line in FAILED} == set(CAUSES)
 
 
-@pytest.mark.parametrize(("cause", "line"), [pair for pair in FAILED if pair[0] not in
-                                             ("exception", "child_died", "exit", "start_timeout")])
+@pytest.mark.parametrize(
+    ("cause", "line"),
+    [
+        pair
+        for pair in FAILED
+        if pair[0] not in ("exception", "child_died", "exit", "start_timeout")
+    ],
+)
 def test_the_line_that_names_the_cause_wins_over_what_follows(cause: str, line: str) -> None:
-    parser = StartupParser().feed_all([
-        *start_lines("0.5.18")[:-1],
-        "[2026-11-30 10:04:00 TP3] Scheduler hit an exception: Traceback (most recent call last):",
-        '  File "/opt/sglang/lib/python3.12/site-packages/sglang/srt/x.py", line 7, in run',
-        line,
-        "[2026-11-30 10:04:01] Received sigquit from a child process. It usually means the child "
-        "failed.",
-        "sglang-kimi.service: Main process exited, code=killed, status=9/KILL",
-        "sglang-kimi.service: Failed with result 'signal'.",
-    ])
+    parser = StartupParser().feed_all(
+        [
+            *start_lines("0.5.18")[:-1],
+            "[2026-11-30 10:04:00 TP3] Scheduler hit an exception: Traceback (most recent call last):",
+            '  File "/opt/sglang/lib/python3.12/site-packages/sglang/srt/x.py", line 7, in run',
+            line,
+            "[2026-11-30 10:04:01] Received sigquit from a child process. It usually means the child "
+            "failed.",
+            "sglang-kimi.service: Main process exited, code=killed, status=9/KILL",
+            "sglang-kimi.service: Failed with result 'signal'.",
+        ]
+    )
     assert parser.state == "failed"
     assert parser.cause == (cause, split_line(line).message)
 
 
-@pytest.mark.parametrize("line", [
-    "[2026-11-30 10:00:00 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1",
-    "[2026-11-30 10:00:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=60, "
-    "self.soft=True)",
-    "/opt/x.py:7: UserWarning: Only CUDA supports this currently.",
-    "[2026-11-30 10:00:00] INFO:     127.0.0.1:4 - \"GET /health HTTP/1.1\" 200 OK",
-    "Started sglang-kimi.service - SGLang server kimi.",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[2026-11-30 10:00:00 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1",
+        "[2026-11-30 10:00:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=60, "
+        "self.soft=True)",
+        "/opt/x.py:7: UserWarning: Only CUDA supports this currently.",
+        '[2026-11-30 10:00:00] INFO:     127.0.0.1:4 - "GET /health HTTP/1.1" 200 OK',
+        "Started sglang-kimi.service - SGLang server kimi.",
+    ],
+)
 def test_harmless_lines_are_no_failure(line: str) -> None:
     assert failure_of(split_line(line).message) is None
 
 
 def test_an_exception_alone_does_not_end_a_start() -> None:
-    parser = StartupParser().feed_all([
-        "[2026-11-30 10:00:00] server_args={}", "ImportError: no module named fancy",
-    ])
+    parser = StartupParser().feed_all(
+        [
+            "[2026-11-30 10:00:00] server_args={}",
+            "ImportError: no module named fancy",
+        ]
+    )
     assert parser.state == "starting"
     parser.feed(READY)
     assert (parser.state, parser.cause) == ("ready", (None, None))
@@ -333,7 +463,7 @@ TEXT = st.one_of(
     st.sampled_from(start_lines("0.5.23") + start_lines("0.5.2") + [line for _c, line in FAILED]),
 )
 CUT = st.tuples(TEXT, st.integers(0, 300), st.integers(0, 300)).map(
-    lambda parts: parts[0][parts[1]:] + parts[0][:parts[2]]
+    lambda parts: parts[0][parts[1] :] + parts[0][: parts[2]]
 )
 
 

@@ -25,24 +25,42 @@ def install(folder: Path, *packages: str, python: bool = True, site: str = "site
         name, version = package.split("-")
         info = folder / "lib" / "python3.12" / site / f"{package}.dist-info"
         info.mkdir(parents=True)
-        (info / "METADATA").write_text(
-            f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n")
 
 
 @pytest.mark.parametrize("site", ["site-packages", "dist-packages"])
 def test_versions_come_from_the_packages(tmp_path: Path, site: str) -> None:
-    install(tmp_path, "sglang-0.5.18", "torch-2.13.0", "sglang_kernel-0.4.6.post1",
-            "nvidia_cuda_runtime-13.0.96", "sglang_router-0.3.0", "torchvision-0.28.0", site=site)
+    install(
+        tmp_path,
+        "sglang-0.5.18",
+        "torch-2.13.0",
+        "sglang_kernel-0.4.6.post1",
+        "nvidia_cuda_runtime-13.0.96",
+        "sglang_router-0.3.0",
+        "torchvision-0.28.0",
+        site=site,
+    )
     assert read_engine(Live(), str(tmp_path)) == {
-        "path": str(tmp_path), "python": f"{tmp_path}/bin/python", "present": True, "reason": None,
-        "version": "0.5.18", "torch": "2.13.0", "cuda": "13.0", "kernel": "0.4.6.post1",
+        "path": str(tmp_path),
+        "python": f"{tmp_path}/bin/python",
+        "present": True,
+        "reason": None,
+        "version": "0.5.18",
+        "torch": "2.13.0",
+        "cuda": "13.0",
+        "kernel": "0.4.6.post1",
         "double": False,
     }
 
 
 def test_older_packages_have_other_names(tmp_path: Path) -> None:
-    install(tmp_path, "sglang-0.5.4.post3", "torch-2.8.0+cu129", "sgl_kernel-0.3.16.post4",
-            "nvidia_cuda_runtime_cu12-12.8.90")
+    install(
+        tmp_path,
+        "sglang-0.5.4.post3",
+        "torch-2.8.0+cu129",
+        "sgl_kernel-0.3.16.post4",
+        "nvidia_cuda_runtime_cu12-12.8.90",
+    )
     engine = read_engine(Live(), str(tmp_path))
     assert (engine["kernel"], engine["cuda"]) == ("0.3.16.post4", "12.9")
 

@@ -91,12 +91,15 @@ def test_a_driver_that_does_not_match_its_library() -> None:
 
 
 def test_the_library_on_disk_is_known_by_its_file(tmp_path: Path) -> None:
-    gpu = gpu_of(tmp_path, {
-        "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": "",
-        "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.95.05": "",
-        "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  "
-                                      "Fri Jan 24 12:00:00 UTC 2025\n",
-    })
+    gpu = gpu_of(
+        tmp_path,
+        {
+            "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": "",
+            "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.95.05": "",
+            "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  "
+            "Fri Jan 24 12:00:00 UTC 2025\n",
+        },
+    )
     assert gpu["driver"] == {"loaded": "570.86.15", "library": "580.95.05"}
 
 
@@ -109,11 +112,23 @@ def test_no_gpu(tmp_path: Path) -> None:
 
 def test_a_lost_gpu_does_not_hide_the_others(tmp_path: Path) -> None:
     lost = {"unknown": "GPU is lost"}
-    raw = {"driver": "580.1", "library": {"unknown": "x"}, "cuda": lost, "topology": [lost, 50],
-           "devices": [{"index": 0, "handle": lost},
-                       {"index": 1, "name": "GPU B", "recovery_action": 2,
-                        "memory_total_bytes": 8 * MIB, "processes": lost},
-                       {"index": 2, "recovery_action": 77}]}
+    raw = {
+        "driver": "580.1",
+        "library": {"unknown": "x"},
+        "cuda": lost,
+        "topology": [lost, 50],
+        "devices": [
+            {"index": 0, "handle": lost},
+            {
+                "index": 1,
+                "name": "GPU B",
+                "recovery_action": 2,
+                "memory_total_bytes": 8 * MIB,
+                "processes": lost,
+            },
+            {"index": 2, "recovery_action": 77},
+        ],
+    }
     gpu = gpu_of(tmp_path, {"commands/nvml.json": json.dumps(raw)})
     first, second, third = gpu["devices"]
     assert first["unknown"] == {"device": "GPU is lost"}
@@ -124,17 +139,27 @@ def test_a_lost_gpu_does_not_hide_the_others(tmp_path: Path) -> None:
     assert gpu["topology"] == "SYS"
 
 
-@pytest.mark.parametrize(("cells", "word"), [
-    (("NV18", "NV18"), "NVLINK"), (("NV4", "SYS"), "SYS"), (("PHB", "PIX"), "NODE"),
-    (("PXB", "PIX"), "PIX"),
-])
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        (("NV18", "NV18"), "NVLINK"),
+        (("NV4", "SYS"), "SYS"),
+        (("PHB", "PIX"), "NODE"),
+        (("PXB", "PIX"), "PIX"),
+    ],
+)
 def test_the_worst_link_counts(tmp_path: Path, cells: tuple[str, str], word: str) -> None:
-    table = (f"\tGPU0\tGPU1\tGPU2\nGPU0\t X \t{cells[0]}\t{cells[1]}\t0-9\nGPU1\t{cells[0]}\t X \t"
-             f"{cells[0]}\nGPU2\t{cells[1]}\t{cells[0]}\t X \n\nLegend:\n  SYS  = far\n")
-    gpu = gpu_of(tmp_path, {
-        "commands/nvidia-smi.csv": "index, name\n0, A\n1, A\n2, A\n",
-        "commands/nvidia-smi-topo.txt": table,
-    })
+    table = (
+        f"\tGPU0\tGPU1\tGPU2\nGPU0\t X \t{cells[0]}\t{cells[1]}\t0-9\nGPU1\t{cells[0]}\t X \t"
+        f"{cells[0]}\nGPU2\t{cells[1]}\t{cells[0]}\t X \n\nLegend:\n  SYS  = far\n"
+    )
+    gpu = gpu_of(
+        tmp_path,
+        {
+            "commands/nvidia-smi.csv": "index, name\n0, A\n1, A\n2, A\n",
+            "commands/nvidia-smi-topo.txt": table,
+        },
+    )
     assert gpu["topology"] == word
 
 
@@ -191,8 +216,10 @@ def test_the_engines_interpreter_reads_where_the_hosts_cannot(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
-    python.write_text('#!/bin/sh\ncat >"$0.in"\n'
-                      'echo \'{"devices": [{"index": 0, "name": "X"}], "topology": []}\'\n')
+    python.write_text(
+        '#!/bin/sh\ncat >"$0.in"\n'
+        'echo \'{"devices": [{"index": 0, "name": "X"}], "topology": []}\'\n'
+    )
     python.chmod(0o755)
     gpu = read_gpu(Live(), str(tmp_path), 10)
     assert (gpu["source"], gpu["devices"][0]["name"]) == ("nvml", "X")
@@ -220,22 +247,37 @@ def fake_nvml(count: int, lost: int | None = None) -> types.SimpleNamespace:
         raise NVMLError("Not Supported")
 
     return types.SimpleNamespace(
-        NVMLError=NVMLError, NVML_SUCCESS=0, NVML_TEMPERATURE_GPU=0, nvmlMemory_v2=2,
-        NVML_FI_DEV_GET_GPU_RECOVERY_ACTION=1, NVML_P2P_CAPS_INDEX_NVLINK=2, NVML_P2P_STATUS_OK=0,
+        NVMLError=NVMLError,
+        NVML_SUCCESS=0,
+        NVML_TEMPERATURE_GPU=0,
+        nvmlMemory_v2=2,
+        NVML_FI_DEV_GET_GPU_RECOVERY_ACTION=1,
+        NVML_P2P_CAPS_INDEX_NVLINK=2,
+        NVML_P2P_STATUS_OK=0,
         NVML_AFFINITY_SCOPE_NODE=0,
-        nvmlInit=lambda: None, nvmlShutdown=lambda: None, nvmlDeviceGetCount=lambda: count,
-        nvmlSystemGetDriverVersion=lambda: b"580.1", nvmlSystemGetNVMLVersion=lambda: "13.580.1",
-        nvmlSystemGetCudaDriverVersion_v2=lambda: 13000, nvmlDeviceGetHandleByIndex=handle,
-        nvmlDeviceGetUUID=lambda h: f"GPU-{h}", nvmlDeviceGetName=lambda h: "GPU",
+        nvmlInit=lambda: None,
+        nvmlShutdown=lambda: None,
+        nvmlDeviceGetCount=lambda: count,
+        nvmlSystemGetDriverVersion=lambda: b"580.1",
+        nvmlSystemGetNVMLVersion=lambda: "13.580.1",
+        nvmlSystemGetCudaDriverVersion_v2=lambda: 13000,
+        nvmlDeviceGetHandleByIndex=handle,
+        nvmlDeviceGetUUID=lambda h: f"GPU-{h}",
+        nvmlDeviceGetName=lambda h: "GPU",
         nvmlDeviceGetPciInfo=lambda h: types.SimpleNamespace(busId=b"00000000:01:00.0"),
-        nvmlDeviceGetCudaComputeCapability=lambda h: (12, 0), nvmlDeviceGetMemoryInfo=memory,
-        nvmlDeviceGetMigMode=refuse, nvmlDeviceGetEccMode=lambda h: (1, 1),
+        nvmlDeviceGetCudaComputeCapability=lambda h: (12, 0),
+        nvmlDeviceGetMemoryInfo=memory,
+        nvmlDeviceGetMigMode=refuse,
+        nvmlDeviceGetEccMode=lambda h: (1, 1),
         nvmlDeviceGetTemperature=lambda h, kind: 40,
-        nvmlDeviceGetPowerManagementLimit=lambda h: 600000, nvmlDeviceGetFieldValues=lambda h, f: [
-            types.SimpleNamespace(nvmlReturn=0, value=types.SimpleNamespace(uiVal=1))],
+        nvmlDeviceGetPowerManagementLimit=lambda h: 600000,
+        nvmlDeviceGetFieldValues=lambda h, f: [
+            types.SimpleNamespace(nvmlReturn=0, value=types.SimpleNamespace(uiVal=1))
+        ],
         nvmlDeviceGetMemoryAffinity=lambda h, size, scope: [0b10],
         nvmlDeviceGetComputeRunningProcesses=lambda h: [
-            types.SimpleNamespace(pid=7, usedGpuMemory=None)],
+            types.SimpleNamespace(pid=7, usedGpuMemory=None)
+        ],
         nvmlDeviceGetP2PStatus=lambda a, b, index: 1,
         nvmlDeviceGetTopologyCommonAncestor=lambda a, b: 40,
     )
@@ -263,12 +305,28 @@ def test_the_nvml_reader_says_why_there_is_nothing(monkeypatch: pytest.MonkeyPat
     assert nvml_reader.read()["unknown"].startswith("nvidia-ml-py: ")
 
 
-@pytest.mark.parametrize("text", [
-    "", "\n\n", "index\n", "index, name\n0\n", "garbage", "pid, x\n1, 2\n",
-    "index, name, memory.total [MiB]\nx, y, z\n", "[1, 2]", "{}",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "index\n",
+        "index, name\n0\n",
+        "garbage",
+        "pid, x\n1, 2\n",
+        "index, name, memory.total [MiB]\nx, y, z\n",
+        "[1, 2]",
+        "{}",
+    ],
+)
 def test_garbage_is_no_gpu_and_no_traceback(tmp_path: Path, text: str) -> None:
-    gpu = gpu_of(tmp_path, {"commands/nvidia-smi.csv": text, "commands/nvml.json": text,
-                            "commands/nvidia-smi-apps.csv": text})
+    gpu = gpu_of(
+        tmp_path,
+        {
+            "commands/nvidia-smi.csv": text,
+            "commands/nvml.json": text,
+            "commands/nvidia-smi-apps.csv": text,
+        },
+    )
     for device in gpu["devices"]:
         assert device["memory_total_bytes"] is None

@@ -27,10 +27,13 @@ def model_of(folder: Path, config: Any, **files: bytes) -> dict[str, Any]:
 
 def shard(size: int = 64) -> bytes:
     """A whole safetensors file."""
-    header = json.dumps({"__metadata__": {}, "a": {"dtype": "U8", "shape": [8],
-                                                   "data_offsets": [0, 8]},
-                         "b": {"dtype": "U8", "shape": [size - 8],
-                               "data_offsets": [8, size]}}).encode()
+    header = json.dumps(
+        {
+            "__metadata__": {},
+            "a": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]},
+            "b": {"dtype": "U8", "shape": [size - 8], "data_offsets": [8, size]},
+        }
+    ).encode()
     return len(header).to_bytes(8, "little") + header + bytes(size)
 
 
@@ -57,27 +60,32 @@ def test_the_headline_draft() -> None:
 GQA = {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}
 
 
-@pytest.mark.parametrize(("attention", "config"), [
-    ("gqa", GQA),
-    ("gqa", {"num_attention_heads": 16, "hidden_size": 1024}),
-    ("gqa", {**GQA, "sliding_window": 4096, "use_sliding_window": False}),
-    ("gqa", {**GQA, "sliding_window": None}),
-    ("gqa", {**GQA, "sliding_window": 4096, "layer_types": ["full_attention"] * 4}),
-    ("swa", {**GQA, "sliding_window": 4096}),
-    ("swa", {**GQA, "sliding_window": 128, "layer_types": ["sliding_attention",
-                                                           "full_attention"]}),
-    ("swa", {**GQA, "attention_chunk_size": 8192}),
-    ("swa", {**GQA, "hybrid_layer_pattern": [0, 1, 1]}),
-    ("mla", {**GQA, "kv_lora_rank": 512, "qk_rope_head_dim": 64}),
-    ("mla", {**GQA, "kv_lora_rank": 512, "index_head_dim": 128}),
-    ("hybrid", {**GQA, "layer_types": ["linear_attention", "full_attention"]}),
-    ("hybrid", {**GQA, "linear_num_key_heads": 16, "full_attention_interval": 4}),
-    ("hybrid", {**GQA, "kv_lora_rank": 512, "linear_attn_config": {"kda_layers": [1]}}),
-    ("hybrid", {**GQA, "hybrid_override_pattern": "M-M*"}),
-    ("hybrid", {**GQA, "layers_block_type": ["mamba", "attention"]}),
-    ("unknown", {}),
-    ("unknown", {"model_type": "something_new"}),
-])
+@pytest.mark.parametrize(
+    ("attention", "config"),
+    [
+        ("gqa", GQA),
+        ("gqa", {"num_attention_heads": 16, "hidden_size": 1024}),
+        ("gqa", {**GQA, "sliding_window": 4096, "use_sliding_window": False}),
+        ("gqa", {**GQA, "sliding_window": None}),
+        ("gqa", {**GQA, "sliding_window": 4096, "layer_types": ["full_attention"] * 4}),
+        ("swa", {**GQA, "sliding_window": 4096}),
+        (
+            "swa",
+            {**GQA, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"]},
+        ),
+        ("swa", {**GQA, "attention_chunk_size": 8192}),
+        ("swa", {**GQA, "hybrid_layer_pattern": [0, 1, 1]}),
+        ("mla", {**GQA, "kv_lora_rank": 512, "qk_rope_head_dim": 64}),
+        ("mla", {**GQA, "kv_lora_rank": 512, "index_head_dim": 128}),
+        ("hybrid", {**GQA, "layer_types": ["linear_attention", "full_attention"]}),
+        ("hybrid", {**GQA, "linear_num_key_heads": 16, "full_attention_interval": 4}),
+        ("hybrid", {**GQA, "kv_lora_rank": 512, "linear_attn_config": {"kda_layers": [1]}}),
+        ("hybrid", {**GQA, "hybrid_override_pattern": "M-M*"}),
+        ("hybrid", {**GQA, "layers_block_type": ["mamba", "attention"]}),
+        ("unknown", {}),
+        ("unknown", {"model_type": "something_new"}),
+    ],
+)
 def test_kinds_of_attention(tmp_path: Path, attention: str, config: dict[str, Any]) -> None:
     for nested in (config, {"text_config": config}, {"thinker_config": {"text_config": config}}):
         assert model_of(tmp_path, nested)["attention"] == attention
@@ -90,22 +98,30 @@ def test_values_that_the_configuration_implies(tmp_path: Path) -> None:
     assert (model["layers"], model["kv_heads"], model["head_dim"]) == (24, 16, 64)
 
 
-@pytest.mark.parametrize(("tokens", "scaling"), [
-    (4096, None),
-    (16384, {"type": "linear", "factor": 4.0}),
-    (4096, {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}),
-    (4096, {"rope_type": "llama3", "factor": 8.0}),
-    (4096, "odd"),
-])
+@pytest.mark.parametrize(
+    ("tokens", "scaling"),
+    [
+        (4096, None),
+        (16384, {"type": "linear", "factor": 4.0}),
+        (4096, {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}),
+        (4096, {"rope_type": "llama3", "factor": 8.0}),
+        (4096, "odd"),
+    ],
+)
 def test_the_context_the_engine_derives(tmp_path: Path, tokens: int, scaling: Any) -> None:
     config = {"max_position_embeddings": 4096, "rope_scaling": scaling}
     assert model_of(tmp_path, config)["context_tokens"] == tokens
 
 
 def index(folder: Path, names: list[str], size: int) -> None:
-    (folder / "model.safetensors.index.json").write_text(json.dumps({
-        "metadata": {"total_size": size},
-        "weight_map": {f"layer.{position}": name for position, name in enumerate(names)}}))
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps(
+            {
+                "metadata": {"total_size": size},
+                "weight_map": {f"layer.{position}": name for position, name in enumerate(names)},
+            }
+        )
+    )
 
 
 def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
@@ -121,9 +137,16 @@ def test_a_folder_without_an_index_has_the_shards_it_has(tmp_path: Path) -> None
     assert (model["weights_files"], model["weights_bytes"]) == (1, len(shard()))
 
 
-@pytest.mark.parametrize("data", [
-    shard()[:-1], shard()[:40], shard()[:3], b"", (1 << 62).to_bytes(8, "little") + b"{}",
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        shard()[:-1],
+        shard()[:40],
+        shard()[:3],
+        b"",
+        (1 << 62).to_bytes(8, "little") + b"{}",
+    ],
+)
 def test_a_shard_shorter_than_its_header_says_is_truncated(tmp_path: Path, data: bytes) -> None:
     index(tmp_path, ["a.safetensors", "b.safetensors"], 100)
     model = model_of(tmp_path, GQA, a=shard(), b=data)
@@ -155,10 +178,13 @@ def test_why_a_model_is_not_there(tmp_path: Path) -> None:
     assert reason(str(tmp_path)) == f"{tmp_path}/config.json is not a JSON object"
 
 
-@pytest.mark.parametrize("config", [
-    {"architectures": [], "layer_types": None, "quantization_config": "x", "rope_scaling": []},
-    {"num_attention_heads": "many", "hidden_size": None, "text_config": "x"},
-    {"architectures": "One", "max_position_embeddings": True},
-])
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"architectures": [], "layer_types": None, "quantization_config": "x", "rope_scaling": []},
+        {"num_attention_heads": "many", "hidden_size": None, "text_config": "x"},
+        {"architectures": "One", "max_position_embeddings": True},
+    ],
+)
 def test_an_odd_configuration_is_unknown_not_an_error(tmp_path: Path, config: Any) -> None:
     assert model_of(tmp_path, config)["layers"] is None

@@ -30,18 +30,32 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_rec
 
 UNIT = "sglang-kimi.service"
 GIB = 1 << 30
-CAPACITY = ("[2026-11-30 10:01:00 TP0] max_total_num_tokens=5000, max_running_requests=9, "
-            "context_len=8192, available_gpu_mem=3.00 GB")
+CAPACITY = (
+    "[2026-11-30 10:01:00 TP0] max_total_num_tokens=5000, max_running_requests=9, "
+    "context_len=8192, available_gpu_mem=3.00 GB"
+)
 READY = "[2026-11-30 10:02:00] The server is fired up and ready to roll!"
-GUARD = ("ValueError: Not enough host memory available. Requesting 61.20 GB but only have 44.90 GB "
-         "free. Please reduce the size of the hierarchical cache.")
+GUARD = (
+    "ValueError: Not enough host memory available. Requesting 61.20 GB but only have 44.90 GB "
+    "free. Please reduce the size of the hierarchical cache."
+)
 
 
 def show(**values: Any) -> str:
     """What systemctl says of a running unit, with changes."""
-    unit = {"LoadState": "loaded", "ActiveState": "active", "SubState": "running", "MainPID": 77,
-            "InvocationID": "a1", "NRestarts": 0, "Result": "success", "ExecMainCode": 0,
-            "ExecMainStatus": 0, "NeedDaemonReload": "no", **values}
+    unit = {
+        "LoadState": "loaded",
+        "ActiveState": "active",
+        "SubState": "running",
+        "MainPID": 77,
+        "InvocationID": "a1",
+        "NRestarts": 0,
+        "Result": "success",
+        "ExecMainCode": 0,
+        "ExecMainStatus": 0,
+        "NeedDaemonReload": "no",
+        **values,
+    }
     return "".join(f"{name}={value}\n" for name, value in unit.items())
 
 
@@ -54,11 +68,16 @@ def server_of(source: Source) -> dict[str, Any]:
 
 def recorded(folder: Path, journal: str = "", unit: str | None = None, **files: str) -> Any:
     """The server of a recording with this journal; C(files) by their name below http/."""
-    return server_of(record(folder, {
-        "commands/systemctl-show.txt": show() if unit is None else unit,
-        "commands/journal.log": journal,
-        **{f"http/{name}.json": text for name, text in files.items()},
-    }))
+    return server_of(
+        record(
+            folder,
+            {
+                "commands/systemctl-show.txt": show() if unit is None else unit,
+                "commands/journal.log": journal,
+                **{f"http/{name}.json": text for name, text in files.items()},
+            },
+        )
+    )
 
 
 def test_the_headline_server() -> None:
@@ -67,12 +86,22 @@ def test_the_headline_server() -> None:
     assert server["uptime_s"] == 273520
     assert server["restarts"] == 0 and server["exit_status"] is None
     assert server["startup"] == {
-        "state": "ready", "cause": None, "cause_line": None,
-        "max_total_num_tokens": 159300, "context_tokens": 262144, "max_running_requests": 48,
-        "device_bytes_per_rank": int(10.43 * GIB), "host_tokens": 0, "host_bytes_per_rank": 0,
-        "draft_host_tokens": 0, "draft_host_bytes_per_rank": 0,
-        "weights_bytes_per_rank": int(63.70 * GIB), "avail_after_bytes": int(7.91 * GIB),
-        "load_s": 279.3, "graphs_s": 94.4, "ready_s": 424.0,
+        "state": "ready",
+        "cause": None,
+        "cause_line": None,
+        "max_total_num_tokens": 159300,
+        "context_tokens": 262144,
+        "max_running_requests": 48,
+        "device_bytes_per_rank": int(10.43 * GIB),
+        "host_tokens": 0,
+        "host_bytes_per_rank": 0,
+        "draft_host_tokens": 0,
+        "draft_host_bytes_per_rank": 0,
+        "weights_bytes_per_rank": int(63.70 * GIB),
+        "avail_after_bytes": int(7.91 * GIB),
+        "load_s": 279.3,
+        "graphs_s": 94.4,
+        "ready_s": 424.0,
     }
     assert server["loads"] == {"running": 3, "waiting": 1, "used_tokens": 61200}
     assert server["proven"]["device_tokens"] == 159300 and "unit" not in server["proven"]
@@ -102,8 +131,9 @@ def test_every_form_of_the_journal(tmp_path: Path, form: str) -> None:
         message: Any = text if form == "json" else list(text.encode())
         return json.dumps({"MESSAGE": message, "_SYSTEMD_INVOCATION_ID": "a1"})
 
-    foreign = json.dumps({"MESSAGE": CAPACITY.replace("5000", "1"),
-                          "_SYSTEMD_INVOCATION_ID": "other"})
+    foreign = json.dumps(
+        {"MESSAGE": CAPACITY.replace("5000", "1"), "_SYSTEMD_INVOCATION_ID": "other"}
+    )
     odd = ['{"MESSAGE": null}', "{", '{"MESSAGE": [300, "x"]}', "[1]", ""]
     journal = "\n".join([foreign, *odd, line(CAPACITY), line(READY)])
     startup = recorded(tmp_path, journal)["startup"]
@@ -119,22 +149,41 @@ def test_a_capacity_line_that_was_rotated_away_is_unknown_not_zero(tmp_path: Pat
     assert server["info"] == {"max_total_num_tokens": 5000}
 
 
-@pytest.mark.parametrize(("unit", "journal", "state", "cause"), [
-    (show(), "", "starting", None),
-    (show(), CAPACITY, "starting", None),
-    (show(), f"{CAPACITY}\n{READY}", "ready", None),
-    (show(), f"{CAPACITY}\n{GUARD}", "failed", "host_memory_guard"),
-    (show(ActiveState="activating", SubState="auto-restart", MainPID=0), GUARD, "failed",
-     "host_memory_guard"),
-    (show(ActiveState="failed", MainPID=0, Result="oom-kill"), CAPACITY, "failed",
-     "host_oom_kill"),
-    (show(ActiveState="failed", MainPID=0, Result="exit-code"), f"{CAPACITY}\n{READY}\n"
-     f"{UNIT}: Main process exited, code=exited, status=1/FAILURE", "failed", "exit"),
-    (show(ActiveState="failed", MainPID=0, Result="exit-code"), "", "failed", None),
-    (show(ActiveState="inactive", MainPID=0), f"{CAPACITY}\n{READY}\n"
-     f"{UNIT}: Main process exited, code=killed, status=9/KILL", "absent", None),
-    (show(LoadState="not-found", ActiveState="inactive", MainPID=0), "", "absent", None),
-])
+@pytest.mark.parametrize(
+    ("unit", "journal", "state", "cause"),
+    [
+        (show(), "", "starting", None),
+        (show(), CAPACITY, "starting", None),
+        (show(), f"{CAPACITY}\n{READY}", "ready", None),
+        (show(), f"{CAPACITY}\n{GUARD}", "failed", "host_memory_guard"),
+        (
+            show(ActiveState="activating", SubState="auto-restart", MainPID=0),
+            GUARD,
+            "failed",
+            "host_memory_guard",
+        ),
+        (
+            show(ActiveState="failed", MainPID=0, Result="oom-kill"),
+            CAPACITY,
+            "failed",
+            "host_oom_kill",
+        ),
+        (
+            show(ActiveState="failed", MainPID=0, Result="exit-code"),
+            f"{CAPACITY}\n{READY}\n{UNIT}: Main process exited, code=exited, status=1/FAILURE",
+            "failed",
+            "exit",
+        ),
+        (show(ActiveState="failed", MainPID=0, Result="exit-code"), "", "failed", None),
+        (
+            show(ActiveState="inactive", MainPID=0),
+            f"{CAPACITY}\n{READY}\n{UNIT}: Main process exited, code=killed, status=9/KILL",
+            "absent",
+            None,
+        ),
+        (show(LoadState="not-found", ActiveState="inactive", MainPID=0), "", "absent", None),
+    ],
+)
 def test_states(tmp_path: Path, unit: str, journal: str, state: str, cause: str | None) -> None:
     startup = recorded(tmp_path, journal, unit)["startup"]
     assert (startup["state"], startup["cause"]) == (state, cause)
@@ -142,9 +191,19 @@ def test_states(tmp_path: Path, unit: str, journal: str, state: str, cause: str 
 
 
 def test_a_failed_unit(tmp_path: Path) -> None:
-    server = recorded(tmp_path, GUARD, show(ActiveState="failed", MainPID=0, NRestarts=3,
-                                            ExecMainCode=1, ExecMainStatus=137,
-                                            NeedDaemonReload="yes", Result="exit-code"))
+    server = recorded(
+        tmp_path,
+        GUARD,
+        show(
+            ActiveState="failed",
+            MainPID=0,
+            NRestarts=3,
+            ExecMainCode=1,
+            ExecMainStatus=137,
+            NeedDaemonReload="yes",
+            Result="exit-code",
+        ),
+    )
     assert (server["main_pid"], server["restarts"], server["exit_status"]) == (None, 3, 137)
     assert server["need_daemon_reload"] is True
     assert server["startup"]["cause_line"] == GUARD
@@ -200,19 +259,28 @@ def test_without_an_invocation_there_is_nothing_to_read() -> None:
     assert journal.calls == []
 
 
-@pytest.mark.parametrize(("text", "loads"), [
-    ('{"loads": [{"num_running_reqs": 2, "num_waiting_reqs": 1, "num_used_tokens": 9}, '
-     '{"num_running_reqs": 3, "num_waiting_reqs": 0, "num_used_tokens": 1}]}', (5, 1, 10)),
-    ('[{"dp_rank": 0, "num_reqs": 4, "num_waiting_reqs": 1, "num_tokens": 70}]', (3, 1, 70)),
-    ('{"loads": [{"num_running_reqs": 2}]}', (2, None, None)),
-])
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        (
+            '{"loads": [{"num_running_reqs": 2, "num_waiting_reqs": 1, "num_used_tokens": 9}, '
+            '{"num_running_reqs": 3, "num_waiting_reqs": 0, "num_used_tokens": 1}]}',
+            (5, 1, 10),
+        ),
+        ('[{"dp_rank": 0, "num_reqs": 4, "num_waiting_reqs": 1, "num_tokens": 70}]', (3, 1, 70)),
+        ('{"loads": [{"num_running_reqs": 2}]}', (2, None, None)),
+    ],
+)
 def test_loads_of_every_release(tmp_path: Path, text: str, loads: tuple[Any, ...]) -> None:
     assert tuple(recorded(tmp_path, loads=text)["loads"].values()) == loads
 
 
 def test_loads_from_the_metrics() -> None:
     assert facts_of("h200-nvlink")["server"]["loads"] == {
-        "running": 5, "waiting": 0, "used_tokens": 91000}
+        "running": 5,
+        "waiting": 0,
+        "used_tokens": 91000,
+    }
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"loads": []}', '{"loads": [1]}', "oops"])
@@ -221,17 +289,33 @@ def test_loads_that_cannot_be_read_are_unknown(tmp_path: Path, text: str) -> Non
 
 
 def test_only_allowed_keys_of_the_server_come_through(tmp_path: Path) -> None:
-    info = recorded(tmp_path, server_info=json.dumps({
-        "version": "0.5.18", "tp_size": 8, "api_key": "planted", "launch_command": "planted",
-        "context_length": None, "attention_backend": {"odd": "planted"},
-        "internal_states": [{"max_total_num_tokens": 7, "secret": "planted"}],
-    }))["info"]
+    info = recorded(
+        tmp_path,
+        server_info=json.dumps(
+            {
+                "version": "0.5.18",
+                "tp_size": 8,
+                "api_key": "planted",
+                "launch_command": "planted",
+                "context_length": None,
+                "attention_backend": {"odd": "planted"},
+                "internal_states": [{"max_total_num_tokens": 7, "secret": "planted"}],
+            }
+        ),
+    )["info"]
     assert info == {"version": "0.5.18", "tp_size": 8, "max_total_num_tokens": 7}
 
 
-@pytest.mark.parametrize(("argv", "value"), [
-    (["x", "--port", "1"], "1"), (["x", "--port=2"], "2"), (["--port", "1", "--port", "3"], "3"),
-    (["x", "--port"], None), (["x"], None), (None, None),
-])
+@pytest.mark.parametrize(
+    ("argv", "value"),
+    [
+        (["x", "--port", "1"], "1"),
+        (["x", "--port=2"], "2"),
+        (["--port", "1", "--port", "3"], "3"),
+        (["x", "--port"], None),
+        (["x"], None),
+        (None, None),
+    ],
+)
 def test_values_of_flags(argv: list[str] | None, value: str | None) -> None:
     assert flag_value(argv, "--port") == value

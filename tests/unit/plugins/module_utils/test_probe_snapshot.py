@@ -59,7 +59,12 @@ def test_facts_stay_small() -> None:
 
 def test_only_what_was_asked_for() -> None:
     assert set(facts_of("headline", parts=("memory",))) == {
-        "schema", "taken_at", "origin", "boot_id", "memory"}
+        "schema",
+        "taken_at",
+        "origin",
+        "boot_id",
+        "memory",
+    }
     assert "draft" in facts_of("headline", parts=("model",))
 
 
@@ -73,14 +78,26 @@ def test_a_part_that_breaks_breaks_alone(part: str, monkeypatch: pytest.MonkeyPa
     facts = facts_of("headline")
     assert facts[part] == {"reason": "RuntimeError: api_key='<redacted>'"}
     whole = facts_of("h200-nvlink", parts=tuple(name for name in PARTS if name != part))
-    assert all("reason" not in whole[name] or len(whole[name]) > 1 for name in PARTS
-               if name != part)
+    assert all(
+        "reason" not in whole[name] or len(whole[name]) > 1 for name in PARTS if name != part
+    )
 
 
-@pytest.mark.parametrize("path", ["proc/meminfo", "commands/systemctl-show.txt", "http/loads.json",
-                                  "commands/journal.log", "proc/41001/cmdline", "engine.json",
-                                  "model/config.json", "commands/nvidia-smi.csv", "http/server_info"
-                                  ".json", "etc/sglang/kimi/proven/current.json"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "proc/meminfo",
+        "commands/systemctl-show.txt",
+        "http/loads.json",
+        "commands/journal.log",
+        "proc/41001/cmdline",
+        "engine.json",
+        "model/config.json",
+        "commands/nvidia-smi.csv",
+        "http/server_info.json",
+        "etc/sglang/kimi/proven/current.json",
+    ],
+)
 @pytest.mark.parametrize("text", [None, "", "\x00\xff{[=,:\n", "[[[]]]", '{"loads": {"a": 1}}'])
 def test_a_missing_or_broken_file_is_never_a_traceback(
     tmp_path: Path, path: str, text: str | None

@@ -97,7 +97,8 @@ def test_http_tries_the_keys_in_turn(url: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("http_proxy", "http://192.0.2.1:9")
     live = Live()
     assert live.http_get("x", f"{url}/v1/loads?include=core", ["wrong", "right"]) == (
-        "/v1/loads?include=core")
+        "/v1/loads?include=core"
+    )
     assert live.http_get("x", f"{url}/x", ["wrong"]) is None
     assert live.http_get("x", f"{url}/x", []) is None
     assert live.http_get("x", f"{url}/x", ["bad\nheader"]) is None
@@ -105,10 +106,15 @@ def test_http_tries_the_keys_in_turn(url: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_recording_answers_what_it_has_and_nothing_else(tmp_path: Path) -> None:
-    source = record(tmp_path, {
-        "proc/meminfo": "MemTotal: 1 kB\n", "commands/a.txt": "one\ntwo\n", "http/b.json": "{}",
-        "sys/x/node1/y": "",
-    })
+    source = record(
+        tmp_path,
+        {
+            "proc/meminfo": "MemTotal: 1 kB\n",
+            "commands/a.txt": "one\ntwo\n",
+            "http/b.json": "{}",
+            "sys/x/node1/y": "",
+        },
+    )
     assert source.read_text("/proc/meminfo") == "MemTotal: 1 kB\n"
     assert source.command("a.txt", ["false"], 1).text == "one\ntwo\n"
     assert list(source.lines("a.txt", ["false"], 1)) == ["one", "two"]
@@ -126,7 +132,8 @@ def test_an_archive_is_the_same_recording(tmp_path: Path, top: str) -> None:
         stream.add(RECORDINGS / "headline", arcname=top or ".")
     packed, folder = Recorded(str(archive)), Recorded(str(RECORDINGS / "headline"))
     for path in ("/proc/meminfo", "/commands/journal.log", "/model/config.json"):
-        assert packed.read_text(path) == folder.read_text(path) is not None
+        assert folder.read_text(path) is not None
+        assert packed.read_text(path) == folder.read_text(path)
     for path in ("/sys/devices/system/node", "/commands", "/nothing"):
         assert packed.listing(path) == folder.listing(path)
     assert packed.read_head("/proc/meminfo", 3, 5) == b"Total"

@@ -300,9 +300,7 @@ def test_answers_without_text_prove_nothing(server: Stub) -> None:
         ((500, {}), "not_proven", None),
     ],
 )
-def test_the_accept_length(
-    server: Stub, answer: Any, status: str, measured: float | None
-) -> None:
+def test_the_accept_length(server: Stub, answer: Any, status: str, measured: float | None) -> None:
     server.answers["/generate"] = answer
     proof = proofs_of(server, with_flag("--speculative-algorithm", "EAGLE3"))["speculation"]
     assert (proof["status"], proof["measured"]) == (status, measured)

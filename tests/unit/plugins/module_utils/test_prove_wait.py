@@ -104,9 +104,7 @@ def wait_for(server: Stub, *states: UnitState | Callable[[], Any]) -> Wait:
     return Wait(UNIT, Client(server.url, Keys()), read)
 
 
-def test_it_returns_at_the_line_that_says_so(
-    journal: Callable[..., None], server: Stub
-) -> None:
+def test_it_returns_at_the_line_that_says_so(journal: Callable[..., None], server: Stub) -> None:
     journal(*LOADED)
     started = wait_for(
         server,

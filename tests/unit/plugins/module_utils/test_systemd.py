@@ -41,7 +41,7 @@ def test_each_flag_stands_on_its_own_line_with_its_values() -> None:
         ("two words", '"two words"'),
         ('{"a": 1}', "'{\"a\": 1}'"),
         ("it's", '"it\'s"'),
-        ("it's \"so\"", '"it\'s \\"so\\""'),
+        ('it\'s "so"', '"it\'s \\"so\\""'),
         ("100%", "100%%"),
         ("$HOME", "$$HOME"),
         ("a\\b", '"a\\\\b"'),

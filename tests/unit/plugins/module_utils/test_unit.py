@@ -18,7 +18,6 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.engine_ca
     wishes,
 )
 
-
 ARGV = ["/opt/sglang/engine/bin/python", "-m", "sglang.launch_server", "--port", "30000"]
 
 

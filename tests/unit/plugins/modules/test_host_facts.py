@@ -38,8 +38,9 @@ def test_the_module_returns_facts_and_nothing_else(capsys: pytest.CaptureFixture
 
 
 def test_parts_and_detail(capsys: pytest.CaptureFixture[str]) -> None:
-    result = run(capsys, recording=str(RECORDINGS / "headline"), gather_subset=["server"],
-                 detail=True)
+    result = run(
+        capsys, recording=str(RECORDINGS / "headline"), gather_subset=["server"], detail=True
+    )
     facts = result["ansible_facts"]["sglang"]
     assert "gpu" not in facts and len(facts["server"]["startup"]["ranks"]) == 8
 
@@ -48,7 +49,8 @@ def test_a_recording_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str
     result = run(capsys, recording="/no/such/host.tar.gz")
     assert result["failed"] is True
     assert result["msg"] == (
-        "there is no recording at /no/such/host.tar.gz; change the option recording")
+        "there is no recording at /no/such/host.tar.gz; change the option recording"
+    )
 
 
 def documented(contains: dict[str, Any], prefix: str = "") -> set[str]:

@@ -39,7 +39,7 @@ STARTUP = {
 class Waited:
     """Stands in for the wait: up at once, down, or failed."""
 
-    outcome: Any = None
+    outcome: Exception | None = None
     deadline_s: float = 0
 
     def __init__(self, unit: str, _client: Any) -> None:
@@ -47,7 +47,7 @@ class Waited:
 
     def until_ready(self, deadline_s: float) -> Started:
         Waited.deadline_s = deadline_s
-        if isinstance(Waited.outcome, Exception):
+        if Waited.outcome is not None:
             raise Waited.outcome
         return Started("c0ffee", True, STARTUP, [{"at_s": 8.0, "text": "weights loaded"}])
 
