@@ -40,10 +40,12 @@ KEYS = {"memory_gib", "available_gib", "gpus", "models", "double", "network", *M
 # The engine double takes its flags from the collection, by the same relative path.
 DOUBLE = "/srv/lab/molecule/lab/double"
 
-# ProtectKernelTunables and others give a unit a fresh /proc, without what lies over it here. So
-# the guest's files are laid over that one too, for every unit of the collection.
-DROP_IN = """
+# What a container lacks of a host. On a host systemd makes all mounts shared; only then do the
+# credentials of a unit with a User= reach it. And ProtectKernelTunables and others give a unit a
+# fresh /proc, without what lies over it here: the guest's files are laid over that one, too.
+LIKE_A_HOST = """
 set -eu
+mount --make-rshared /
 folder=/usr/lib/systemd/system/sglang-.service.d
 mkdir -p $folder
 cat > $folder/lab.conf <<END
@@ -136,7 +138,7 @@ def boot(guest: Guest) -> None:
         image(), "/sbin/init",
     )  # fmt: skip
     wait_for_systemd(guest.container)
-    inside(guest, "sh", "-c", DROP_IN)
+    inside(guest, "sh", "-c", LIKE_A_HOST)
     if guest.spec.get("gpus"):
         inside(guest, "sh", "-c", gpus.INSTALL)
     for version in guest.spec.get("double", ()):

@@ -115,7 +115,7 @@ differences:
   elements: dict
   contains:
     kind:
-      description: One of V(argument), V(environment), V(engine) and V(model).
+      description: One of V(argument), V(environment), V(engine), V(model) and V(secrets).
       type: str
       sample: argument
     name:

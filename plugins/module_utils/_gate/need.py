@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._layout import CREDENTIAL, credential_path, secrets_file
 from .._probe.redact import REDACTED
 from .processes import arguments_of, environment_of
 from .unit import UnitState
@@ -133,6 +134,27 @@ def compare_fingerprints(running: str | None, wanted: str | None) -> list[Differ
     return [_difference("model", "fingerprint", running, wanted)]
 
 
+def compare_secrets(root: Path, plan: dict[str, Any], wanted: list[str]) -> list[Difference]:
+    """Compare the secrets that the process was started with and those it would get now.
+
+    Nothing of either is kept; that they differ is all that is told.
+    """
+    instance = str(plan.get("instance") or "")
+    given = credential_path(instance)
+    if given not in wanted:
+        return []
+    try:
+        same = _bytes(root, given) == _bytes(root, secrets_file(instance))
+    except OSError:
+        # One of them is not there: argv and the check of the unit tell why.
+        return []
+    return [] if same else [_difference("secrets", CREDENTIAL, REDACTED, f"{REDACTED} (changed)")]
+
+
+def _bytes(root: Path, path: str) -> bytes:
+    return (root / path.lstrip("/")).read_bytes()
+
+
 def find_need(
     state: UnitState,
     plan: dict[str, Any],
@@ -165,6 +187,7 @@ def find_need(
         differences = compare_arguments(argv, wanted_argv)
         differences += compare_environment(environment, wanted_environment, outside)
         differences += compare_fingerprints(environment.get(FINGERPRINT), fingerprint)
+        differences += compare_secrets(root, plan, wanted_argv)
         return Need("restart" if differences else "none", differences)
 
     # A process title has replaced the command line, and may reach into the environment.

@@ -21,6 +21,10 @@ from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import (
     names_set_outside,
     read_unit,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._layout import (
+    credential_path,
+    secrets_file,
+)
 from ansible_collections.llmops.sglang.plugins.module_utils._plan import compose
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.gate_world import (
     STOPPED,
@@ -170,6 +174,27 @@ def test_values_of_secrets_are_not_shown(tmp_path: Path) -> None:
 )
 def test_names_of_secrets(name: str, expected: bool) -> None:
     assert is_secret(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("running", "wanted", "need"),
+    [("key-1", "key-1", "none"), ("key-1", "key-2", "restart"), (None, "key-2", "none")],
+)
+def test_a_process_with_other_secrets_needs_a_restart(
+    tmp_path: Path, running: str | None, wanted: str, need: str
+) -> None:
+    given = credential_path("kimi")
+    plan = a_plan()
+    plan["argv"] = [*plan["argv"], "--config", given]
+    for path, text in ((given, running), (secrets_file("kimi"), wanted)):
+        if text is not None:
+            file = tmp_path / path.lstrip("/")
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+    found = need_of(tmp_path, plan=plan)
+    assert found.need == need
+    assert "key-" not in repr(found)
+    assert [item["kind"] for item in found.differences] == ["secrets"] * (need == "restart")
 
 
 def test_no_process_needs_a_start(tmp_path: Path) -> None:
