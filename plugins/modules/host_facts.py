@@ -622,6 +622,10 @@ ansible_facts:
               description: Whether the unit's file is newer than what systemd runs.
               type: bool
               returned: success
+            url:
+              description: Where the host itself reaches the running server; null when none runs.
+              type: str
+              returned: success
             argv:
               description: Command line of the running server, secrets removed.
               type: list

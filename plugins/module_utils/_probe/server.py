@@ -122,6 +122,7 @@ def read_server(
         "exit_status": _number(show.get("ExecMainStatus")) if code else None,
         "need_daemon_reload": show.get("NeedDaemonReload") == "yes",
         "argv": argv,
+        "url": url if asks else None,
         "startup": startup,
         "info": info,
         "loads": _loads(source, url, keys) if asks else None,

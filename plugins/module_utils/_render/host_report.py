@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .page import WIDTH
+from .page import WIDTH, size
 
 _INDENT = 6
 _GAP = "   "
@@ -217,9 +217,9 @@ def _tier(name: str, tier: _Facts) -> list[str]:
         return [f"{label} unknown ({tier.get('reason') or _GONE})"]
     items = [f"{label} {_count(tier.get('tokens')):>10} tokens"]
     if per_rank is not None:
-        items.append(f"{_number(per_rank):>5} GiB per rank")
+        items.append(f"{size(per_rank):>9} per rank")
     if node is not None:
-        items.append(f"{_whole(node):>4} GiB in all")
+        items.append(f"{size(node, 0):>8} in all")
     if tier.get("origin") not in (None, "measured"):
         items.append(f"({tier['origin']})")
     return items

@@ -9,6 +9,16 @@ import textwrap
 
 WIDTH = 80
 
+_GIB = 2**30
+_MIB = 2**20
+
+
+def size(size_bytes: int, decimals: int = 1) -> str:
+    """Bytes as GiB; as MiB where a tenth of a GiB would hide them."""
+    if 0 < size_bytes < _GIB / 10:
+        return f"{size_bytes / _MIB:,.1f} MiB"
+    return f"{size_bytes / _GIB:,.{decimals}f} GiB"
+
 
 def wrap(text: str, indent: str, first: str | None = None) -> list[str]:
     """Lines of at most `WIDTH` columns; `first` stands before the first one instead of `indent`."""

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .findings import findings_text
-from .page import wrap
+from .page import size, wrap
 
 _GB = 10**9
-_GIB = 2**30
 _UNKNOWN = "unknown"
 _STARTS = {"certain": "for certain", "likely": "with luck", "no": "not"}
 _TITLE_WIDTH = 34
@@ -144,7 +143,7 @@ def _options(capacity: Mapping[str, Any]) -> str:
 
 def _option_lines(option: Mapping[str, Any]) -> list[str]:
     factor = f"x{option['factor']:.1f}"
-    ram = f"{option['ram_bytes'] / _GIB:,.0f} GiB"
+    ram = size(option["ram_bytes"], 0)
     row = (
         f"{option['rank']:>3}  {option['title']:<{_TITLE_WIDTH}}{option['tokens_in_reach']:>10,}"
         f"{factor:>6}{ram:>9}  {_STARTS[option['certainty']]}"
@@ -175,4 +174,4 @@ def _gb(value_bytes: int | None) -> str:
 
 
 def _gib(value_bytes: int | None) -> str:
-    return _UNKNOWN if value_bytes is None else f"{value_bytes / _GIB:,.1f} GiB"
+    return _UNKNOWN if value_bytes is None else size(value_bytes)

@@ -19,7 +19,8 @@ from .engine import Answer, Engine, TooLong
 DEFAULT_MAX_TOKENS = 16
 ADMIN_PATHS = ("/flush_cache", "/abort_request")
 Body = dict[str, Any]
-Routes = dict[tuple[str, str], "Callable[[Handler, Body], None]"]
+# The first argument is a Handler, which is defined below.
+Routes = dict[tuple[str, str], Callable[[Any, Body], None]]
 
 
 class Server(ThreadingHTTPServer):
