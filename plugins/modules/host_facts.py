@@ -749,6 +749,10 @@ ansible_facts:
                   description: Fingerprint of the plan.
                   type: str
                   returned: success
+                tier_fingerprint:
+                  description: Fingerprint of the variables that shaped the host tier.
+                  type: str
+                  returned: success
                 device_tokens:
                   description: Tokens on the device then.
                   type: int

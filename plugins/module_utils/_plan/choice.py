@@ -14,6 +14,7 @@ from typing import Any
 from .._engine.pool_rules import AUTO_FRACTION_DEFAULT
 from .device import Device
 from .finding import ADVISE, REFUSE, WARN, finding, gb, gib
+from .fingerprint import REPLAN, tier_fingerprint
 from .guard import CERTAIN, LIKELY, NO, Limit
 from .host import OFF, RATIO_FLOOR, HostCase, Tier
 from .ram import Ram
@@ -25,8 +26,8 @@ _SIZE = "sglang_hicache_size_gb"
 _FRACTION = "sglang_hicache_host_memory_fraction"
 _RESERVE = "sglang_hicache_reserve_gib"
 _RATIO_ADVISED = 1.5
-# Free RAM drifts: a running tier is kept unless the best one holds so many times more.
-_WORTH_A_RESTART = 1.05
+# Free RAM drifts: of a better tier is spoken when it holds so many times more.
+_WORTH_A_WORD = 1.05
 # What a person changes to move a limit.
 _KNOBS = {
     "budget": "sglang_hicache_budget_gib",
@@ -173,8 +174,8 @@ def _automatic(
     asked = wishes.get(_FRACTION)
     tier = case.best(None if asked is None else float(asked))
     running = _running_tier(facts, case) if device.origin == "measured" else None
-    if running and running.certainty == CERTAIN and tier.slots < running.slots * _WORTH_A_RESTART:
-        tier = running
+    if running and not wishes.get(REPLAN) and _asked_for_before(facts, wishes):
+        return running, findings + _kept(running, tier)
     if tier.slots:
         return tier, findings + _judged(tier, case)
     floor = case.with_ratio(RATIO_FLOOR)
@@ -184,6 +185,33 @@ def _automatic(
         f"node, and {gib(bound.limit_bytes)} start for certain, bound by {bound.text}"
     )
     return OFF, [*findings, finding("RAM-001", WARN, text, _relief(bound), _knob(bound))]
+
+
+def _asked_for_before(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> bool:
+    """Whether the running tier was proven under the very variables of now."""
+    proven = part(facts, "server", "proven").get("tier_fingerprint")
+    return proven is not None and proven == tier_fingerprint(wishes)
+
+
+def _kept(running: Tier, best: Tier) -> list[Finding]:
+    """What to say about a running tier that is kept although free RAM is another now.
+
+    A server is not restarted because its neighbours came or went.
+    """
+    remedy = f"Set {REPLAN} to true for one run to have it planned again"
+    if running.certainty != CERTAIN:
+        text = (
+            f"the running host tier of {running.slots:,} slots per rank would not start for "
+            "certain if it had to start now; it is kept while it runs"
+        )
+        return [finding("RAM-008", WARN, text, remedy, REPLAN)]
+    if best.slots < running.slots * _WORTH_A_WORD:
+        return []
+    text = (
+        f"the running host tier of {running.slots:,} slots per rank is kept; "
+        f"{best.slots:,} would fit now"
+    )
+    return [finding("RAM-009", ADVISE, text, remedy, REPLAN)]
 
 
 def _running_tier(facts: Mapping[str, Any], case: HostCase) -> Tier | None:

@@ -9,8 +9,6 @@ on the controller, a unit test calls it in one line.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from .._engine.arguments import build_arguments, to_argv
@@ -20,6 +18,7 @@ from .._engine.version import Version
 from .._layout import unit_name
 from .capacity import plan_capacity
 from .deadlines import deadlines
+from .fingerprint import plan_fingerprint, tier_fingerprint
 from .unit import build_unit
 
 #: Environment variable that lets a running process say what it was started from.
@@ -43,7 +42,7 @@ def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any
         *check_rules(wishes, arguments, environment, facts, version),
     ]
     values = {name: entry["value"] for name, entry in environment.items()}
-    fingerprint = _fingerprint(facts, wishes, version)
+    fingerprint = plan_fingerprint(facts, wishes, version.text)
     values[FINGERPRINT_VARIABLE] = fingerprint
     return {
         "instance": wishes["sglang_instance"],
@@ -58,6 +57,7 @@ def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any
         "findings": findings,
         "deadlines": deadlines(facts, wishes, capacity),
         "fingerprint": fingerprint,
+        "tier_fingerprint": tier_fingerprint(wishes),
         "url": _url(wishes),
         "served_model_name": wishes["sglang_served_model_name"] or wishes["sglang_model_path"],
     }
@@ -77,19 +77,6 @@ def command(wishes: dict[str, Any]) -> list[str]:
 def refusals(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """The findings that forbid to apply the plan."""
     return [finding for finding in plan["findings"] if finding["severity"] == "refuse"]
-
-
-def _fingerprint(facts: dict[str, Any], wishes: dict[str, Any], version: Version) -> str:
-    """`engine:model:draft`, so that a process tells by which of them it is out of date."""
-    parts = [_digest([version.text, wishes["sglang_engine_path"]])]
-    for key in ("model", "draft"):
-        part = facts.get(key) or {}
-        parts.append(str(part.get("fingerprint") or "-"))
-    return ":".join(parts)
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _url(wishes: dict[str, Any]) -> str:

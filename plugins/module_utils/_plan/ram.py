@@ -112,7 +112,8 @@ def _held_bytes(facts: Mapping[str, Any], setting: Setting) -> int:
     """RAM that comes back for pools when the running instance stops.
 
     Only its shared memory and host pools count: whatever else its processes hold, the processes
-    of the next run take again before they allocate a pool.
+    of the next run take again before they allocate a pool. Pools are known from the journal, but
+    not more than the instance really holds can come back.
     """
     if not is_running(facts):
         return 0
@@ -120,8 +121,12 @@ def _held_bytes(facts: Mapping[str, Any], setting: Setting) -> int:
     per_rank = sum(
         int(startup.get(key) or 0) for key in ("host_bytes_per_rank", "draft_host_bytes_per_rank")
     )
-    shmem = int(part(facts, "memory", "instance").get("shmem_bytes") or 0)
-    return max(shmem, per_rank * setting.parallel.ranks)
+    held = part(facts, "memory", "instance")
+    shmem, rss = held.get("shmem_bytes"), held.get("rss_bytes")
+    pools = per_rank * setting.parallel.ranks
+    if shmem is None or rss is None:
+        return max(shmem or 0, pools)
+    return int(max(shmem, min(pools, shmem + rss)))
 
 
 def _source(memory: Mapping[str, Any]) -> str:

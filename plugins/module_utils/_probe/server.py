@@ -56,7 +56,14 @@ INFO_KEYS = (
     "hicache_ratio",
     "hicache_size",
 )
-_PROVEN_KEYS = ("at", "invocation_id", "fingerprint", "device_tokens", "host_tokens")
+_PROVEN_KEYS = (
+    "at",
+    "invocation_id",
+    "fingerprint",
+    "tier_fingerprint",
+    "device_tokens",
+    "host_tokens",
+)
 
 
 def read_unit(source: Source, unit: str, timeout_s: float) -> dict[str, str]:

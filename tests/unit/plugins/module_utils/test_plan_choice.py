@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.capacity import plan_capacity
+from ansible_collections.llmops.sglang.plugins.module_utils._plan.fingerprint import (
+    tier_fingerprint,
+)
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_facts import (
     GIB,
     host,
@@ -163,27 +166,53 @@ def running(version: str, *flags: str, available_gib: float, shmem_gib: float) -
     return host(version, argv=argv, available_gib=available_gib, memory=memory)
 
 
+def proven(facts: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The same facts, with a record that the server was proven under these wishes."""
+    facts["server"]["proven"] = {"tier_fingerprint": tier_fingerprint(wishes(**changes))}
+    return facts
+
+
 @pytest.mark.parametrize(
-    ("available_gib", "ratio"),
-    [(15.0, 4.55), (36.0, 4.86), (9.0, 4.53)],
+    ("available_gib", "said"),
+    [(15.0, None), (36.0, "RAM-009"), (9.0, "RAM-008")],
     ids=["1 % more would fit", "7 % more would fit", "it would no longer fit"],
 )
-def test_a_running_ratio_is_kept_while_it_fits_and_little_is_gained(
-    available_gib: float, ratio: float
+def test_a_proven_ratio_is_kept_whatever_the_neighbours_do(
+    available_gib: float, said: str | None
 ) -> None:
     # 4.55 takes 379.5 GiB; one hundredth more takes 0.834 GiB, and 10 GiB are kept free.
-    facts = running(
-        "0.5.18", "--hicache-ratio", "4.55", available_gib=available_gib, shmem_gib=379.5
-    )
-    assert plan_capacity(facts, wishes())["host"]["ratio"] == ratio
+    flags = ("--hicache-ratio", "4.55")
+    facts = proven(running("0.5.18", *flags, available_gib=available_gib, shmem_gib=379.5))
+    capacity = plan_capacity(facts, wishes())
+    assert capacity["host"]["ratio"] == 4.55
+    found = {entry["id"] for entry in capacity["findings"]} & {"RAM-008", "RAM-009"}
+    assert found == ({said} if said else set())
+
+
+@pytest.mark.parametrize(
+    ("changes", "ratio"),
+    [
+        ({"hicache_replan": True}, 4.86),
+        ({"hicache_ratio_max": 3.0}, 3.0),
+        ({"hicache_reserve_gib": 20}, 4.74),
+    ],
+)
+def test_a_proven_ratio_is_planned_again_when_that_is_asked_for(
+    changes: dict[str, Any], ratio: float
+) -> None:
+    flags = ("--hicache-ratio", "4.55")
+    facts = proven(running("0.5.18", *flags, available_gib=36.0, shmem_gib=379.5))
+    assert plan_capacity(facts, wishes(**changes))["host"]["ratio"] == ratio
+
+
+def test_a_ratio_that_nobody_proved_is_planned_again() -> None:
+    flags = ("--hicache-ratio", "4.55")
+    facts = running("0.5.18", *flags, available_gib=36.0, shmem_gib=379.5)
+    assert plan_capacity(facts, wishes())["host"]["ratio"] == 4.86
 
 
 def test_the_engines_own_sizing_is_kept_as_it_runs() -> None:
     flags = ("--hicache-host-memory-fraction", "0.9")
-    facts = running("0.5.23", *flags, available_gib=218, shmem_gib=178)
-    tier = plan_capacity(facts, wishes())["host"]
-    # Twice the device pool runs; by ratio 2.46 would hold a fifth more, so that is taken.
-    assert (tier["mode"], tier["ratio"]) == ("ratio", 2.46)
-    facts["server"]["startup"]["max_total_num_tokens"] = 250_000
+    facts = proven(running("0.5.23", *flags, available_gib=218, shmem_gib=178))
     tier = plan_capacity(facts, wishes())["host"]
     assert (tier["mode"], tier["fraction"]) == ("engine_auto", 0.9)
