@@ -37,7 +37,11 @@ def check_memory(subject: Subject) -> Check:
     available_bytes = subject.fact("memory", "available_bytes")
     if available_bytes is None:
         return unknown(name, "the available memory could not be read", needed)
-    held_bytes = (subject.fact("memory", "instance", "shmem_bytes") or 0) if _runs(subject) else 0
+    # The plan's own number, from the same facts: gate and plan must not count differently. It only
+    # comes back at the stop of a server that still runs.
+    held_bytes = 0
+    if subject.state.running:
+        held_bytes = subject.planned("capacity", "ram", "held_by_instance_bytes") or 0
     ahead_bytes = available_bytes + held_bytes
     measured = f"{gib(ahead_bytes)} available"
     if held_bytes:
@@ -71,11 +75,6 @@ def check_memory(subject: Subject) -> Check:
             "sglang_hicache_ratio",
         )
     return passed(name, measured, needed)
-
-
-def _runs(subject: Subject) -> bool:
-    """Whether the pools that the probe saw are still held and will come back at the stop."""
-    return subject.state.running
 
 
 def check_weights(subject: Subject) -> Check:

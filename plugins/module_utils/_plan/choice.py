@@ -217,8 +217,11 @@ def _kept(running: Tier, best: Tier) -> list[Finding]:
 def _running_tier(facts: Mapping[str, Any], case: HostCase) -> Tier | None:
     """The tier of the running command line, None where it has none that auto would choose."""
     argv = part(facts, "server").get("argv") or []
-    if "--enable-hierarchical-cache" not in argv or argv_value(argv, ("--hicache-size",)):
+    if "--enable-hierarchical-cache" not in argv:
         return None
+    size_gb = argv_value(argv, ("--hicache-size",))
+    if size_gb is not None:
+        return case.with_size(int(size_gb))
     ratio = argv_value(argv, ("--hicache-ratio",))
     if ratio is not None:
         return case.with_ratio(float(ratio))

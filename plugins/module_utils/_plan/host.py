@@ -19,6 +19,9 @@ from .pools import Shape
 from .ram import Ram
 from .setting import Setting
 
+# Two tiers of which one holds at least this share of the other are taken for equal.
+ABOUT_THE_SAME = 0.99
+
 RATIO_FLOOR = 1.0
 """A host tier below the device tier holds less than the device alone."""
 
@@ -165,14 +168,19 @@ class HostCase:
         return highest if budget <= allowed else min(highest, int(1000 * allowed / budget) + 2)
 
     def best(self, fraction: float | None) -> Tier:
-        """The certain tier with most tokens, OFF when none holds at least the device tier."""
-        tiers = [self.largest_ratio(), self.engine_auto(fraction)]
+        """The certain tier with most tokens, OFF when none holds at least the device tier.
+
+        Of two that hold about the same, a ratio comes before a size, which comes before the
+        engine's own sizing: the one that says most plainly what will be there.
+        """
+        tiers = [self.largest_ratio(), self.largest_size(), self.engine_auto(fraction)]
         good = [
             tier
             for tier in tiers
-            if tier and tier.certainty == CERTAIN and (tier.ratio or 0) >= RATIO_FLOOR
+            if tier and tier.certainty == CERTAIN and self.unique_tokens(tier) <= tier.slots
         ]
-        return max(good, key=lambda tier: tier.slots, default=OFF)
+        most = max((tier.slots for tier in good), default=0)
+        return next((tier for tier in good if tier.slots >= most * ABOUT_THE_SAME), OFF)
 
 
 def host_case(

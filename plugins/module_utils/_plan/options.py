@@ -24,7 +24,7 @@ from .._engine.pool_rules import (
 from .device import Device, floor_page, smallest_gpu
 from .finding import gib
 from .guard import CERTAIN, LIKELY, NO
-from .host import HostCase, Tier, host_case
+from .host import ABOUT_THE_SAME, HostCase, Tier, host_case
 from .ram import Ram
 from .setting import Setting, is_fp8, part, with_kv_dtype
 
@@ -105,6 +105,8 @@ def _host_options(ground: Ground, tokens: int) -> Iterator[Option]:
     seen: set[tuple[str, float | None]] = set()
     for tier in tiers:
         if tier is None or (tier.mode, tier.ratio) in seen or not tier.slots:
+            continue
+        if tier.mode == "size" and tier != best and tier.slots * ABOUT_THE_SAME <= best.slots:
             continue
         seen.add((tier.mode, tier.ratio))
         variables = {"sglang_hicache_mode": "auto"} if tier == best else _variables(tier)

@@ -182,8 +182,8 @@ def _proc(tmp_path: Path) -> None:
     (tmp_path / "proc/net/tcp").write_text("header\n")
 
 
-def memory(available: int | None, held: int | None = None) -> dict[str, Any]:
-    return some_facts(memory={"available_bytes": available, "instance": {"shmem_bytes": held}})
+def memory(available: int | None) -> dict[str, Any]:
+    return some_facts(memory={"available_bytes": available})
 
 
 def test_host_pools_that_fit_pass(tmp_path: Path) -> None:
@@ -201,13 +201,15 @@ def test_host_pools_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 def test_old_pools_count_as_available_while_they_are_held(tmp_path: Path) -> None:
-    facts = memory(20 * GIB, held=30 * GIB)
-    running = host.check_memory(subject(tmp_path, facts))
+    facts, plan = memory(20 * GIB), a_plan()
+    plan["capacity"]["ram"]["held_by_instance_bytes"] = 30 * GIB
+    running = host.check_memory(subject(tmp_path, facts, plan))
     assert (running.status, running.measured) == (
         "passed",
         "50.0 GiB available after the old pools (30.0 GiB) are gone",
     )
-    stopped = host.check_memory(subject(tmp_path, facts, state=STOPPED, just_stopped=True))
+    gone = subject(tmp_path, facts, plan, state=STOPPED, just_stopped=True)
+    stopped = host.check_memory(gone)
     assert (stopped.status, stopped.passing) == ("blocked", True)
 
 

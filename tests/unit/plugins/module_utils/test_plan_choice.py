@@ -216,3 +216,18 @@ def test_the_engines_own_sizing_is_kept_as_it_runs() -> None:
     facts = proven(running("0.5.23", *flags, available_gib=218, shmem_gib=178))
     tier = plan_capacity(facts, wishes())["host"]
     assert (tier["mode"], tier["fraction"]) == ("engine_auto", 0.9)
+
+
+def test_auto_takes_a_size_where_a_ratio_must_leave_room_for_a_prediction() -> None:
+    """A size holds what it says; a ratio of a predicted pool may turn out larger."""
+    capacity = plan_capacity(host("0.5.18", tokens=None), wishes(mem_fraction_static=0.85))
+    assert capacity["device"]["origin"] == "predicted"
+    assert capacity["host"]["mode"] == "size"
+    assert capacity["host"]["certainty"] == "certain"
+    assert capacity["options"][0]["variables"] == {"sglang_hicache_mode": "auto"}
+
+
+def test_a_proven_size_is_kept() -> None:
+    facts = proven(running("0.5.18", "--hicache-size", "40", available_gib=36, shmem_gib=298))
+    tier = plan_capacity(facts, wishes())["host"]
+    assert (tier["mode"], tier["size_gb"]) == ("size", 40)

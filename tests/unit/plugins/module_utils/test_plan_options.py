@@ -29,7 +29,6 @@ def test_every_way_before_ranks_shared_the_ram() -> None:
 
     assert titles(capacity) == [
         "HiCache, ratio 4.37",
-        "HiCache, 48 GB per rank",
         "HiCache, ratio 4.00",
         "fp8 KV + HiCache, ratio 4.37",
         "fp8 KV cache",

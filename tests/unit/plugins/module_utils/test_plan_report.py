@@ -44,12 +44,11 @@ RAM   396.0 GiB available once stopped, 10.0 GiB kept free, 386.0 GiB usable
 More context in parallel: what would help
   #  change                             tokens in reach      RAM   starts
   1  HiCache, ratio 4.37                  696,141  x4.4  386 GiB  for certain
-  2  HiCache, 48 GB per rank              683,060  x4.3  378 GiB  for certain
-  3  HiCache, ratio 4.00                  637,200  x4.0  353 GiB  for certain
-  4  fp8 KV + HiCache, ratio 4.37       1,392,282  x8.7  386 GiB  for certain
+  2  HiCache, ratio 4.00                  637,200  x4.0  353 GiB  for certain
+  3  fp8 KV + HiCache, ratio 4.37       1,392,282  x8.7  386 GiB  for certain
      answers change a little; on compute capability 12.x an MLA model may decode
      much slower, so measure it first
-  5  fp8 KV cache                         318,600  x2.0    0 GiB  for certain
+  4  fp8 KV cache                         318,600  x2.0    0 GiB  for certain
      answers change a little; on compute capability 12.x an MLA model may decode
      much slower, so measure it first
 
