@@ -14,6 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
+_PREFIX = "sglang_"
 _ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 # What the playbooks read besides the roles.
@@ -92,6 +93,8 @@ def problems_of(variables: dict[str, Any], options: dict[str, dict[str, Any]]) -
 
 
 def _unknown(name: str, options: dict[str, dict[str, Any]]) -> str:
-    near = difflib.get_close_matches(name, options, n=1, cutoff=0.75)
-    hint = f"did you mean {near[0]}?" if near else "list your own in sglang_extra_variables"
+    # Without the prefix, which all have in common and which would make all of them look alike.
+    known = {option[len(_PREFIX) :]: option for option in options}
+    near = difflib.get_close_matches(name[len(_PREFIX) :], known, n=1, cutoff=0.75)
+    hint = f"did you mean {known[near[0]]}?" if near else "list your own in sglang_extra_variables"
     return f"{name}: no role of this collection has this variable; {hint}"
