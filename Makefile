@@ -4,7 +4,7 @@ RUN = $(PYTHON) tests/run.py
 LAB = $(PYTHON) molecule/lab/lab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-shell demo-gpu-01-down test lint sanity unit molecule clean
+.PHONY: help demo demo-shell demo-down test lint sanity unit molecule clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -45,7 +45,8 @@ options:
     type: int
   tolerance:
     description:
-      - How far a pool may be from a predicted or formerly measured size, as a share of it. A
+      - How far a pool may be from a predicted or formerly measured size, as a share of it. Where
+        the plan itself says how far its prediction may be off, that is allowed, too. A
         declared size (C(sglang_max_total_tokens)) must be met to the page.
     type: float
     default: 0.05

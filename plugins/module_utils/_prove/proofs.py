@@ -184,7 +184,7 @@ class Prover:
             )
         page = dig(self._plan, "capacity", "page_size") or 1
         exact = dig(self._plan, "capacity", "device", "origin") == "declared"
-        allowed = page - 1 if exact else self._options.predicted_tolerance * planned
+        allowed = page - 1 if exact else self._tolerance() * planned
         text = f"{measured:,} device tokens as planned"
         if abs(measured - planned) > allowed:
             text = (
@@ -197,6 +197,11 @@ class Prover:
         if measured != planned:
             text = f"{measured:,} device tokens, planned {planned:,}"
         return _proof(name, PROVEN, measured, planned, text)
+
+    def _tolerance(self) -> float:
+        """Share by which tokens may differ: never less than the plan's own error band."""
+        band = dig(self._plan, "capacity", "device", "error_percent") or 0
+        return max(self._options.predicted_tolerance, float(band) / 100)
 
     def _host_tokens(self) -> Proof:
         name = "host_tokens"
@@ -256,7 +261,7 @@ class Prover:
         follows = (
             dig(self._plan, "capacity", "host", "mode") != "size" and self.device_tokens != device
         )
-        allowed = self._options.predicted_tolerance * planned if follows else 0
+        allowed = self._tolerance() * planned if follows else 0
         if abs(measured - planned) > allowed:
             return _proof(
                 "host_tokens",

@@ -197,6 +197,13 @@ def test_the_tolerance_is_an_option(server: Stub) -> None:
     assert proofs_of(server, plan, predicted_tolerance=0.1)["device_tokens"]["status"] == "proven"
 
 
+def test_a_prediction_may_be_off_by_what_it_said_itself(server: Stub) -> None:
+    close = with_capacity(device={"tokens": 1090, "error_percent": 9.0})
+    far = with_capacity(device={"tokens": 1110, "error_percent": 9.0})
+    assert proofs_of(server, close)["device_tokens"]["status"] == "proven"
+    assert proofs_of(server, far)["device_tokens"]["status"] == "failed"
+
+
 # --- host tokens ---------------------------------------------------------------------------------
 
 
