@@ -18,6 +18,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._render.findings imp
 from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import (
     capacity_table,
 )
+from ansible_collections.llmops.sglang.plugins.plugin_utils._variables import typed
 
 ARGUMENT_SPEC = {
     "facts": {"type": "dict", "required": True},
@@ -41,7 +42,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         if checked.error_messages:
             raise AnsibleActionFail("; ".join(checked.error_messages))
         options = checked.validated_parameters
-        plan = compose_plan(options["facts"], options["variables"])
+        try:
+            variables = typed(options["variables"])
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from error
+        plan = compose_plan(options["facts"], variables)
         result.update(changed=False, plan=plan, table=capacity_table(plan["capacity"]))
         refused = refusals(plan)
         if refused and options["refuse"]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.llmops.sglang.plugins.action.validate import (
+from ansible_collections.llmops.sglang.plugins.plugin_utils._variables import (
     _ROLES,
     problems_of,
-    role_options,
+    typed,
 )
 
 
@@ -25,7 +25,7 @@ def defaults() -> dict[str, Any]:
 
 
 def test_the_roles_own_defaults_are_fine() -> None:
-    assert problems_of(defaults(), role_options()) == []
+    assert problems_of(defaults()) == []
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,33 @@ def test_the_roles_own_defaults_are_fine() -> None:
     ],
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], said: str) -> None:
-    assert said in "\n".join(problems_of({**defaults(), **changes}, role_options()))
+    assert said in "\n".join(problems_of({**defaults(), **changes}))
 
 
 def test_every_problem_is_told_at_once() -> None:
     bad = {"sglang_tp_size": "two", "sglang_port": "high", "sglang_tp_sise": 2}
-    text = "\n".join(problems_of({**defaults(), **bad}, role_options()))
+    text = "\n".join(problems_of({**defaults(), **bad}))
     assert all(name in text for name in bad)
 
 
 def test_ones_own_variables_can_be_declared() -> None:
     own = {"sglang_colour": 2, "sglang_extra_variables": ["sglang_colour"]}
-    assert problems_of({**defaults(), **own}, role_options()) == []
+    assert problems_of({**defaults(), **own}) == []
+
+
+def test_text_of_the_command_line_gets_its_type() -> None:
+    given = {"sglang_tp_size": "8", "sglang_rollback": "false", "sglang_mem_fraction_static": "0.9"}
+    given["sglang_page_size"] = ""
+    values = typed({**defaults(), **given, "sglang_secrets_present": True})
+    assert values["sglang_page_size"] is None
+    assert values["sglang_model_draft_path"] == ""
+    assert values["sglang_tp_size"] == 8
+    assert values["sglang_rollback"] is False
+    assert values["sglang_mem_fraction_static"] == 0.9
+    assert values["sglang_context_length"] is None
+    assert values["sglang_secrets_present"] is True
+
+
+def test_text_that_has_no_such_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="sglang_tp_size"):
+        typed({**defaults(), "sglang_tp_size": "two"})
