@@ -17,22 +17,8 @@ options:
     description: What to print. Nothing is printed when it is empty.
     type: str
     required: true
-attributes:
-  action:
-    description: Has a corresponding action plugin, which does all of the work on the controller.
-    support: full
-  check_mode:
-    description: Can run in C(check_mode) and return the same without changing anything.
-    support: full
-  diff_mode:
-    description: Returns details on what has changed in diff mode.
-    support: none
-  platform:
-    description: Target operating systems.
-    platforms: all
-    support: full
-author:
-  - the llmops.sglang contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - llmops.sglang._controller
 """
 
 EXAMPLES = r"""

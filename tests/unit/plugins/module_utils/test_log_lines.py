@@ -14,35 +14,11 @@ from ansible_collections.llmops.sglang.plugins.module_utils._engine.log_lines im
     failure_of,
     split_line,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._engine.version import KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 READY = "[2026-11-30 10:05:00] The server is fired up and ready to roll!"
-VERSIONS = (
-    "0.5.1.post3",
-    "0.5.2",
-    "0.5.3.post3",
-    "0.5.4.post3",
-    "0.5.5.post3",
-    "0.5.6.post2",
-    "0.5.7",
-    "0.5.8.post1",
-    "0.5.9",
-    "0.5.10.post1",
-    "0.5.11",
-    "0.5.12.post1",
-    "0.5.13.post1",
-    "0.5.14",
-    "0.5.15.post1",
-    "0.5.16",
-    "0.5.17",
-    "0.5.18",
-    "0.5.19",
-    "0.5.20",
-    "0.5.21",
-    "0.5.22",
-    "0.5.23",
-)
 
 
 def minor(version: str) -> int:
@@ -130,7 +106,7 @@ def start_lines(version: str, ranks: int = 2, draft: bool = True, host: bool = T
     return lines
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", KNOWN)
 @pytest.mark.parametrize("ranks", [1, 2, 8])
 def test_a_start_of_every_release_gives_the_same_numbers(version: str, ranks: int) -> None:
     facts = StartupParser().feed_all(start_lines(version, ranks)).facts()
@@ -151,7 +127,7 @@ def test_a_start_of_every_release_gives_the_same_numbers(version: str, ranks: in
     assert facts["draft_host_tokens"] == (4001 if release >= 11 else 0)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", KNOWN)
 def test_a_complete_log_without_host_pools_proves_that_there_are_none(version: str) -> None:
     facts = StartupParser().feed_all(start_lines(version, host=False, draft=False)).facts()
     assert (facts["host_tokens"], facts["host_bytes_per_rank"]) == (0, 0)
@@ -476,7 +452,7 @@ def test_cut_shuffled_and_garbled_lines_never_raise(lines: list[str]) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(0, 22).map(lambda position: VERSIONS[position]), st.randoms())
+@given(st.integers(0, 22).map(lambda position: KNOWN[position]), st.randoms())
 def test_the_order_of_the_ranks_does_not_matter(version: str, random: st.DataObject) -> None:
     def by_rank(lines: list[str]) -> list[list[str]]:
         return [[line for line in lines if f" TP{rank}]" in line] for rank in range(8)]
