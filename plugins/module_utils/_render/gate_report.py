@@ -25,7 +25,7 @@ def gate_report(name: str, gate: dict[str, Any]) -> str:
         return _refusal(name, gate, refused)
     lines = [*_need(name, gate), *_wrap(f"{name}   gate: ", _count(checks))]
     for check in checks:
-        if check["status"] in ("warned", "overridden"):
+        if check["status"] in ("warned", "overridden", "unknown"):
             lines += _wrap(f"{name}   {check['status']}: ", f"{check['id']}: {check['measured']}")
     return _text(lines)
 

@@ -35,7 +35,7 @@ def test_a_restart_shows_why_and_what_was_checked() -> None:
             "proceed",
             check("driver"),
             check("memory", "warned", measured="only by luck"),
-            check("disk", "unknown"),
+            check("disk", "unknown", measured="/var is not there"),
             check("window", "overridden", measured="frozen: fair"),
             differences=[
                 difference("--hicache-ratio", None, "4.37"),
@@ -48,6 +48,7 @@ def test_a_restart_shows_why_and_what_was_checked() -> None:
         "                         --enable-metrics (set) -> (none)\n"
         "gpu-01   gate: 1 check passed, 0 blocked, 1 warned, 1 overridden, 1 unknown\n"
         "gpu-01   warned: memory: only by luck\n"
+        "gpu-01   unknown: disk: /var is not there\n"
         "gpu-01   overridden: window: frozen: fair\n"
     )
 
