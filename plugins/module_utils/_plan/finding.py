@@ -31,7 +31,9 @@ def finding(
 
 
 def gib(value_bytes: int) -> str:
-    """Bytes in GiB (2^30), for a person."""
+    """Bytes in GiB (2^30), for a person; in MiB where a tenth of a GiB would hide them."""
+    if 0 < value_bytes < GIB / 10:
+        return f"{value_bytes / 2**20:.1f} MiB"
     return f"{value_bytes / GIB:.1f} GiB"
 
 

@@ -66,6 +66,11 @@ class Ground:
         return host_case(setting, self.ram, device_tokens, self.wishes, error)
 
     @property
+    def is_capped(self) -> bool:
+        """Whether the user fixes the device tier, so that no room on the GPU can enlarge it."""
+        return self.wishes.get("sglang_max_total_tokens") is not None
+
+    @property
     def fraction(self) -> float | None:
         """The share of RAM that the user gives the engine's own sizing."""
         value = self.wishes.get("sglang_hicache_host_memory_fraction")
@@ -210,7 +215,7 @@ def _gpu_room(ground: Ground, tokens: int) -> _GpuRoom | None:
     setting = ground.setting
     gpu = smallest_gpu(ground.facts, ground.wishes, setting)
     cell, real = setting.device_cell, setting.device_bytes
-    if gpu is None or not cell or not real or ground.device.origin == "declared":
+    if gpu is None or not cell or not real or ground.is_capped:
         return None
     extra = int((MEM_FRACTION_CEILING - gpu.fraction) * gpu.before_load_bytes) // cell
     left = None
@@ -261,7 +266,7 @@ def _fp8_options(ground: Ground, tokens: int) -> Iterator[Option]:
     small = with_kv_dtype(setting, ground.facts, ground.wishes, _FP8)
     if is_fp8(setting.kv_dtype) or not setting.device_cell or not small.device_cell:
         return
-    if ground.device.origin == "declared":
+    if ground.is_capped:
         return
     grown = floor_page(tokens * setting.device_cell // small.device_cell, setting.page)
     wish = {"sglang_kv_cache_dtype": _FP8}

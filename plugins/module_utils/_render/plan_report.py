@@ -146,7 +146,7 @@ def _option_lines(option: Mapping[str, Any]) -> list[str]:
     ram = size(option["ram_bytes"], 0)
     row = (
         f"{option['rank']:>3}  {option['title']:<{_TITLE_WIDTH}}{option['tokens_in_reach']:>10,}"
-        f"{factor:>6}{ram:>9}  {_STARTS[option['certainty']]}"
+        f" {factor:>5} {ram:>8}  {_STARTS[option['certainty']]}"
     )
     return [row, *(wrap(option["note"], "     ") if option["note"] else [])]
 

@@ -110,3 +110,11 @@ def test_a_declared_pool_offers_only_what_follows_from_it() -> None:
     facts = host("0.5.23", tokens=None, gpus=0)
     capacity = plan_capacity(facts, wishes(tp_size=1, max_total_tokens=4_096))
     assert {title.split(",")[0] for title in titles(capacity)} == {"HiCache"}
+
+
+def test_a_capped_device_tier_is_not_offered_larger() -> None:
+    left = {"avail_after_bytes": 20 * GIB}
+    asked = wishes(mem_fraction_static=0.85, max_total_tokens=159_300)
+    capacity = plan_capacity(host("0.5.23", startup=left), asked)
+    assert capacity["device"]["tokens"] == 159_300
+    assert all(title.startswith("HiCache") for title in titles(capacity))
