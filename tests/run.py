@@ -5,7 +5,7 @@
 
 Every check but molecule runs in a copy of the work tree at .lab/tree, because ansible-test and the
 linters want a real path ending in ansible_collections/llmops/sglang; so the checkout stays clean.
-Full outputs are kept in .lab/logs. Needs nothing but Python 3.9 and git; the rest is installed by
+Full outputs are kept in .lab/logs. Needs nothing but Python 3.11 and git; the rest is installed by
 molecule/lab/lab.py in the first stage.
 """
 
@@ -269,9 +269,10 @@ def oldest_target_python(below_minor: int) -> str | None:
 
 def copy_tree() -> None:
     """Bring .lab/tree up to date with the files that git tracks or would add."""
-    listing = subprocess.check_output(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT
-    )
+    # A checkout that another user owns is still the one to test.
+    git = ["git", "-c", "safe.directory=*", "ls-files"]
+    which = ["-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.check_output([*git, *which], cwd=ROOT)
     names = {name for name in os.fsdecode(listing).split("\0") if name}
     wanted = {name for name in names if os.path.lexists(ROOT / name)}
     COPY.mkdir(parents=True, exist_ok=True)
@@ -555,8 +556,13 @@ def main() -> int:
     if "prepare" in chosen:
         total += run_stage("prepare", prepare(), chosen.pop("prepare"))
     if chosen and not total.failed:
-        tools = controller()
-        copy_tree()
+        try:
+            tools = controller()
+            copy_tree()
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"FAILED: {error}")
+            total.failed += 1
+            chosen = {}
         for stage, names in chosen.items():
             total += run_stage(stage, RUNNERS[stage](tools), names)
     print(f"finished after {time.monotonic() - began:.0f} s; outputs in {LOGS.relative_to(ROOT)}/")

@@ -110,6 +110,8 @@ def guest(environment: dict[str, str], *words: str) -> str:
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
     except subprocess.CalledProcessError as error:
         sys.exit(
             f"demo: {' '.join(str(word) for word in error.cmd)[:200]} ended with {error.returncode}"

@@ -21,6 +21,7 @@ from base import (
     REPO,
     STATE,
     LabError,
+    key_of,
     locked,
     run,
     say,
@@ -79,9 +80,16 @@ class Guest:
         """What it was booted from; written when it was complete."""
         return self.state / "guest.json"
 
+    def origin(self) -> dict[str, Any]:
+        """All that it is booted from: what a running guest must agree with to be used again."""
+        parts = [image(), str(wheelhouse()), str(models()), LIKE_A_HOST, gpus.INSTALL]
+        return {"spec": self.spec, "lab": key_of(*parts, gpus.NVML)}
+
     def is_as_described(self) -> bool:
-        """Whether it was booted to the end, from the lab.json of now."""
-        return self.description.exists() and json.loads(self.description.read_text()) == self.spec
+        """Whether it was booted to the end, from the lab of now."""
+        if not self.description.exists():
+            return False
+        return bool(json.loads(self.description.read_text()) == self.origin())
 
 
 def guests(scenario: str) -> list[Guest]:
@@ -129,10 +137,12 @@ def boot(guest: Guest) -> None:
         for part in ("molecule/lab/double", "plugins/module_utils/_engine"):
             mounts[REPO / part] = f"/srv/lab/{part}:ro"
     # SYS_ADMIN lets systemd build the namespaces that units ask for (ProtectSystem, PrivateTmp);
-    # without it systemd leaves them out and says nothing.
+    # without it systemd leaves them out and says nothing. SYS_PTRACE lets root read /proc of other
+    # users, as on a host. AppArmor's and SELinux' container profiles would refuse the mounts.
     run(
         "podman", "--runtime", oci_runtime(), "run", "--detach", "--name", guest.container,
         "--hostname", guest.name, "--systemd=always", "--cap-add=SYS_ADMIN,SYS_PTRACE",
+        "--security-opt=apparmor=unconfined", "--security-opt=label=disable",
         *network_options(guest), *ulimit_options(),
         *(f"--volume={source}:{target}" for source, target in mounts.items()),
         image(), "/sbin/init",
@@ -144,7 +154,7 @@ def boot(guest: Guest) -> None:
     for version in guest.spec.get("double", ()):
         target = f"/opt/sglang/double/{version}"
         inside(guest, "python3", f"{DOUBLE}/install.py", "--version", version, target)
-    write_atomically(guest.description, json.dumps(guest.spec) + "\n")
+    write_atomically(guest.description, json.dumps(guest.origin()) + "\n")
 
 
 def write_state(guest: Guest) -> None:
@@ -214,6 +224,8 @@ def network_options(guest: Guest) -> list[str]:
 def shell(name: str) -> None:
     """Replace this process by a shell in a guest, named `GUEST`, `SCENARIO-GUEST` or in full."""
     matching = [c for c in containers() if c == name or c.endswith(f"-{name}")]
+    if not containers():
+        raise LabError("no guest is running; make demo boots one")
     if len(matching) != 1:
         raise LabError(f"{name!r} matches {len(matching)} of: {', '.join(containers()) or 'none'}")
     os.execvp("podman", ["podman", "exec", "--interactive", "--tty", matching[0], "bash"])
@@ -269,4 +281,5 @@ def collect_garbage() -> None:
                     remove_folder(path)
     for name in stale_images():
         say(f"lab: removing the image {name}")
-        run("podman", "rmi", "--force", name, check=False)
+        # Not by force, which would take the guests of another clone along.
+        run("podman", "rmi", name, check=False)

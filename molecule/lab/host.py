@@ -94,6 +94,8 @@ def missing_packages() -> list[str]:
 
 def doctor(install: bool) -> None:
     """Print what there is; install what is missing when asked and root, else print how to."""
+    if platform.machine() != "x86_64":
+        raise LabError(f"the lab's guests are x86_64, this machine is {platform.machine()}")
     rows = [
         ("system", platform.platform()),
         ("user", "root" if os.geteuid() == 0 else f"uid {os.geteuid()} (rootless: untested)"),
@@ -110,14 +112,18 @@ def doctor(install: bool) -> None:
     if not missing:
         print("packages   all there")
         return
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", *missing]
+    # On a machine that has just booted, its own upgrade may hold the lock for a while.
+    wait = "-oDPkg::Lock::Timeout=300"
+    command = ["apt-get", wait, "install", "--yes", "--no-install-recommends", *missing]
     if not install:
         root = "" if os.geteuid() == 0 else "sudo "
         raise LabError(f"missing; run: {root}apt-get update && {root}{shlex.join(command)}")
     if os.geteuid() != 0:
-        raise LabError(f"--install needs root; run: sudo {shlex.join(command)}")
+        raise LabError(
+            f"--install needs root; run: sudo apt-get update && sudo {shlex.join(command)}"
+        )
     say(f"lab: installing {' '.join(missing)}")
-    run("apt-get", "update")
+    run("apt-get", wait, "update")
     run("env", "DEBIAN_FRONTEND=noninteractive", *command)
     print("packages   installed " + " ".join(missing))
 

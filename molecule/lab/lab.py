@@ -82,7 +82,7 @@ def print_environment() -> None:
 def main() -> int:
     try:
         run(parser().parse_args())
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -76,6 +76,8 @@ def build_plugins(path: Path) -> None:
             # A copy, since setuptools builds inside the source folder.
             source = shutil.copytree(plugin, Path(folder, plugin.name))
             pip = controller() / "pip"
+            # The same wheel, hash included, whenever it is built.
+            os.environ["SOURCE_DATE_EPOCH"] = "315532800"
             run(pip, "wheel", *options, "--wheel-dir", path, source)
 
 
@@ -86,15 +88,20 @@ def download_torch(pip: Command, path: Path) -> Path:
     would take, and turn to torch's index of CPU builds if it is not one.
     """
     wanted = next(line for line in RESOLVED.read_text().splitlines() if line.startswith("torch=="))
-    indexes: list[list[str]] = [[], ["--index-url", TORCH_INDEX]]
-    for index in indexes:
+    indexes: dict[str, list[str]] = {
+        "the configured index": [],
+        TORCH_INDEX: ["--index-url", TORCH_INDEX],
+    }
+    found = []
+    for name, index in indexes.items():
         version = what_pip_takes(pip, wanted, index)
         if version.endswith("+cpu"):
             run(*pip, "download", "--quiet", "--no-deps", "--dest", path, *GUEST, *index, wanted)
             return next(path.glob("torch-*.whl"))
+        found.append(f"{name} offers {version or 'nothing'}")
     raise LabError(
-        f"neither the configured index nor {TORCH_INDEX} offers a CPU build of {wanted} "
-        f"(found: {version or 'nothing'}); name an index that does in LAB_TORCH_INDEX"
+        f"no CPU build of {wanted}: {', '.join(found)}; name an index that has one in "
+        "LAB_TORCH_INDEX"
     )
 
 

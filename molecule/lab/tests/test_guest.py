@@ -20,6 +20,9 @@ HOST = {"memory_gib": 449, "available_gib": 396}
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(guest, "REPO", tmp_path)
     monkeypatch.setattr(guest, "STATE", tmp_path / ".lab")
+    # What guests are made from, without making it.
+    for name in ("image", "wheelhouse", "models"):
+        monkeypatch.setattr(guest, name, lambda made=name: f"{made}-1")
     return tmp_path
 
 
@@ -50,13 +53,17 @@ def test_a_missing_scenario_names_the_others(clone: Path) -> None:
         guest.guests("fleet")
 
 
-def test_a_guest_is_booted_again_when_its_description_changes(clone: Path) -> None:
+def test_a_guest_is_booted_again_when_what_it_came_from_changes(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = described(clone, HOST)
     assert not found.is_as_described()
     found.state.mkdir(parents=True)
-    found.description.write_text(json.dumps(HOST))
+    found.description.write_text(json.dumps(found.origin()))
     assert found.is_as_described()
     assert not described(clone, {**HOST, "available_gib": 300}).is_as_described()
+    monkeypatch.setattr(guest, "wheelhouse", lambda: "wheelhouse-2")
+    assert not found.is_as_described()
 
 
 @pytest.mark.parametrize("preset", sorted(path.name for path in gpus.PRESETS.iterdir()))

@@ -62,7 +62,7 @@ def test_the_question_is_answered_on_the_recorded_host() -> None:
 
 def test_command_line_unit_and_environment_are_those_of_one_plan() -> None:
     plan = plan_of()
-    service = {key: value for key, value in dict(plan["sections"])["Service"]}
+    service = dict(dict(plan["sections"])["Service"])
     assert service["ExecStart"] == plan["argv"]
     assert service["Environment"] == plan["environment"]
     assert plan["environment"][FINGERPRINT_VARIABLE] == plan["fingerprint"]
