@@ -6,11 +6,19 @@
 from __future__ import annotations
 
 CREDENTIAL = "secrets.yaml"
+# Where a unit says from which variables its host pool was planned.
+TIER_SECTION = "X-Llmops"
+TIER_KEY = "Tier"
 
 
 def unit_name(instance: str) -> str:
     """Return the name of the instance's systemd unit."""
     return f"sglang-{instance}.service"
+
+
+def unit_file(instance: str) -> str:
+    """Return where the instance's unit is written."""
+    return f"/etc/systemd/system/{unit_name(instance)}"
 
 
 def service_folder(instance: str) -> str:

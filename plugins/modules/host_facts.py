@@ -732,6 +732,12 @@ ansible_facts:
                   description: Tokens in the device pool that requests hold.
                   type: int
                   returned: success
+            tier_fingerprint:
+              description:
+                - Fingerprint of the variables from which the host pool of the installed unit was
+                  planned, null when the unit does not say.
+              type: str
+              returned: success
             proven:
               description: Record of the last proof of this instance, null when there is none.
               type: dict
@@ -747,10 +753,6 @@ ansible_facts:
                   returned: success
                 fingerprint:
                   description: Fingerprint of the plan.
-                  type: str
-                  returned: success
-                tier_fingerprint:
-                  description: Fingerprint of the variables that shaped the host tier.
                   type: str
                   returned: success
                 device_tokens:

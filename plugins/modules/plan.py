@@ -135,9 +135,6 @@ plan:
     fingerprint:
       description: Engine, model and draft model in one string, kept in the unit's environment.
       type: str
-    tier_fingerprint:
-      description: Fingerprint of the variables that shape the host tier.
-      type: str
     url:
       description: Where the host itself reaches the server.
       type: str

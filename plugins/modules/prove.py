@@ -165,9 +165,6 @@ record:
     fingerprint:
       description: The fingerprint of the plan.
       type: str
-    tier_fingerprint:
-      description: The fingerprint of the variables that shape the host tier.
-      type: str
     device_tokens:
       description: Measured tokens of the device pool.
       type: int

@@ -26,6 +26,7 @@ _SIZE = "sglang_hicache_size_gb"
 _FRACTION = "sglang_hicache_host_memory_fraction"
 _RESERVE = "sglang_hicache_reserve_gib"
 _RATIO_ADVISED = 1.5
+KEPT_BUT_NOT_CERTAIN = "RAM-008"
 # Free RAM drifts: of a better tier is spoken when it holds so many times more.
 _WORTH_A_WORD = 1.05
 # What a person changes to move a limit.
@@ -188,9 +189,9 @@ def _automatic(
 
 
 def _asked_for_before(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> bool:
-    """Whether the running tier was proven under the very variables of now."""
-    proven = part(facts, "server", "proven").get("tier_fingerprint")
-    return proven is not None and proven == tier_fingerprint(wishes)
+    """Whether the running tier was planned from the very variables of now."""
+    planned = part(facts, "server").get("tier_fingerprint")
+    return planned is not None and planned == tier_fingerprint(wishes)
 
 
 def _kept(running: Tier, best: Tier) -> list[Finding]:
@@ -199,26 +200,26 @@ def _kept(running: Tier, best: Tier) -> list[Finding]:
     A server is not restarted because its neighbours came or went.
     """
     remedy = f"Set {REPLAN} to true for one run to have it planned again"
-    if running.certainty != CERTAIN:
+    if running.slots and running.certainty != CERTAIN:
         text = (
             f"the running host tier of {running.slots:,} slots per rank would not start for "
             "certain if it had to start now; it is kept while it runs"
         )
-        return [finding("RAM-008", WARN, text, remedy, REPLAN)]
-    if best.slots < running.slots * _WORTH_A_WORD:
+        return [finding(KEPT_BUT_NOT_CERTAIN, WARN, text, remedy, REPLAN)]
+    if best.slots <= running.slots * _WORTH_A_WORD:
         return []
-    text = (
-        f"the running host tier of {running.slots:,} slots per rank is kept; "
-        f"{best.slots:,} would fit now"
-    )
+    held = f"of {running.slots:,} slots per rank" if running.slots else "of nothing"
+    text = f"the running host tier {held} is kept; {best.slots:,} would fit now"
     return [finding("RAM-009", ADVISE, text, remedy, REPLAN)]
 
 
 def _running_tier(facts: Mapping[str, Any], case: HostCase) -> Tier | None:
-    """The tier of the running command line, None where it has none that auto would choose."""
+    """The tier of the running command line, None where none runs."""
     argv = part(facts, "server").get("argv") or []
-    if "--enable-hierarchical-cache" not in argv:
+    if not argv:
         return None
+    if "--enable-hierarchical-cache" not in argv:
+        return OFF
     size_gb = argv_value(argv, ("--hicache-size",))
     if size_gb is not None:
         return case.with_size(int(size_gb))

@@ -17,12 +17,15 @@ from .._engine.rules import check_rules
 from .._engine.version import Version
 from .._layout import unit_name
 from .capacity import plan_capacity
+from .choice import KEPT_BUT_NOT_CERTAIN
 from .deadlines import deadlines
-from .fingerprint import plan_fingerprint, tier_fingerprint
+from .fingerprint import REPLAN, plan_fingerprint
 from .unit import build_unit
 
 #: Environment variable that lets a running process say what it was started from.
 FINGERPRINT_VARIABLE = "LLMOPS_SGLANG_FINGERPRINT"
+
+_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
@@ -31,6 +34,16 @@ def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any
     `facts` is what the probe returned, `wishes` the role variables by their full names. Findings
     of severity `refuse` mean that the rest must not be applied.
     """
+    plan = _compose(facts, wishes)
+    running = (facts.get("server") or {}).get("argv")
+    # A host pool that is kept only because it runs already is no choice for a new process.
+    kept = any(finding["id"] == KEPT_BUT_NOT_CERTAIN for finding in plan["findings"])
+    if kept and running and sorted(running) != sorted(plan["argv"]):
+        return _compose(facts, {**wishes, REPLAN: True})
+    return plan
+
+
+def _compose(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
     version = Version.parse(engine_version(facts, wishes))
     capacity = plan_capacity(facts, wishes)
     arguments, refused = build_arguments(wishes, capacity, facts, version)
@@ -57,7 +70,6 @@ def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any
         "findings": findings,
         "deadlines": deadlines(facts, wishes, capacity),
         "fingerprint": fingerprint,
-        "tier_fingerprint": tier_fingerprint(wishes),
         "url": _url(wishes),
         "served_model_name": wishes["sglang_served_model_name"] or wishes["sglang_model_path"],
     }
@@ -81,9 +93,7 @@ def refusals(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _url(wishes: dict[str, Any]) -> str:
     """Where the host itself reaches the server: a wildcard address is not an address to ask."""
-    host = wishes["sglang_host"]
-    if host in ("0.0.0.0", "::", ""):
-        host = "127.0.0.1"
+    host = _LOOPBACK.get(wishes["sglang_host"], wishes["sglang_host"])
     if ":" in host:
         host = f"[{host}]"
     return f"http://{host}:{wishes['sglang_port']}"

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long a start, a stop and a drain may take, from the bytes to read and to pin.
 
-Private to the collection. Nothing measured enters, so that a unit does not change by itself from
-one run to the next: the bounds are for a slow but healthy host.
+Private to the collection. Nothing measured while serving enters, so that a unit does not change by
+itself from one run to the next: the bounds are for a slow but healthy host.
 """
 
 from __future__ import annotations
@@ -32,20 +32,26 @@ def deadlines(
     has_gpu = bool((facts.get("gpu") or {}).get("devices"))
     floor_s = _START_FLOOR_GPU_S if has_gpu else _START_FLOOR_S
     reading_s = weights_bytes // _READ_BYTES_PER_S
-    pinning_s = pinned_bytes(capacity) // _PIN_BYTES_PER_S
+    pinning_s = most_pinned_bytes(facts, capacity) // _PIN_BYTES_PER_S
     drain_s = int(wishes["sglang_drain_timeout_s"])
     return {
         "start_s": int(wishes["sglang_start_timeout_s"] or floor_s + reading_s + pinning_s),
-        "stop_s": drain_s + _AFTER_DRAIN_S + unpin_s(capacity),
+        "stop_s": drain_s + _AFTER_DRAIN_S + unpin_s(facts, capacity),
         "drain_s": drain_s,
     }
 
 
-def pinned_bytes(capacity: dict[str, Any]) -> int:
-    """Return how much RAM the instance pins on this node."""
-    return int((capacity.get("host") or {}).get("bytes_node") or 0)
+def most_pinned_bytes(facts: dict[str, Any], capacity: dict[str, Any]) -> int:
+    """Return how much RAM the instance can pin on this node at most.
+
+    That is all of the host's RAM where there is a host pool at all: the pool itself follows the
+    measured device tier, and the unit must not.
+    """
+    pool = int((capacity.get("host") or {}).get("bytes_node") or 0)
+    total = (facts.get("memory") or {}).get("total_bytes")
+    return int(total) if pool and total else pool
 
 
-def unpin_s(capacity: dict[str, Any]) -> int:
+def unpin_s(facts: dict[str, Any], capacity: dict[str, Any]) -> int:
     """Return how long the kernel may take to release the pinned memory, rounded up."""
-    return -(-pinned_bytes(capacity) // _UNPIN_BYTES_PER_S)
+    return -(-most_pinned_bytes(facts, capacity) // _UNPIN_BYTES_PER_S)

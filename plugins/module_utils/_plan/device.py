@@ -32,6 +32,7 @@ _VERSION = "sglang_engine_version"
 # What may differ while a measured pool still tells what the new one will be.
 _SCALES = frozenset({_FRACTION, _KV_DTYPE})
 # What may differ while measured weights per rank still hold.
+_COMMAND_LINE = "the command line"
 _SAME_WEIGHTS = frozenset({_FRACTION, _KV_DTYPE, _CAP, _VERSION})
 # Flags of the running command line that decide the size of the pool: their spellings, the
 # variable that asks for them, and what the engine takes without them.
@@ -48,6 +49,10 @@ _SIZE_FLAGS: tuple[tuple[tuple[str, ...], str, str | None], ...] = (
         None,
     ),
     (("--model-path", "--model"), "sglang_model_path", None),
+    (("--speculative-algorithm",), "sglang_speculative_algorithm", None),
+    (("--dtype",), "sglang_dtype", "auto"),
+    (("--quantization",), "sglang_quantization", None),
+    (("--chunked-prefill-size",), "sglang_chunked_prefill_size", None),
 )
 # A prediction from a measured pool is off by what rounding and fragmentation do, bytes per GPU.
 _ANCHOR_ERROR_BYTES = 256 * MIB
@@ -122,6 +127,9 @@ def changes(facts: Mapping[str, Any], wishes: Mapping[str, Any], setting: Settin
     if measured_by and not _counts_alike(str(measured_by), setting):
         changed.add(_VERSION)
     argv = part(facts, "server").get("argv")
+    if not argv and part(facts, "server").get("active_state") not in (None, "active"):
+        # The log of a start that ended tells a size, and nothing of the flags it was taken with.
+        return changed | {_COMMAND_LINE}
     if not argv:
         size = part(facts, "server", "info").get("tp_size")
         return changed | ({_TP} if size not in (None, setting.parallel.tp) else set())

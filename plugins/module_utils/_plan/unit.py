@@ -12,8 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 from .._engine.version import Version
-from .._layout import CREDENTIAL, secrets_file, service_folder, state_folder, unit_name
+from .._layout import (
+    CREDENTIAL,
+    TIER_KEY,
+    TIER_SECTION,
+    secrets_file,
+    service_folder,
+    state_folder,
+    unit_name,
+)
 from .deadlines import deadlines, unpin_s
+from .fingerprint import tier_fingerprint
 
 Settings = list[list[Any]]
 
@@ -30,7 +39,7 @@ def build_unit(
 ) -> list[list[Any]]:
     """Return the sections of the unit that runs `argv` with `environment`."""
     bounds = deadlines(facts, wishes, capacity)
-    restart_s = 15 + unpin_s(capacity)
+    restart_s = 15 + unpin_s(facts, capacity)
     return [
         ["Unit", _unit(wishes, bounds["start_s"], restart_s)],
         [
@@ -46,6 +55,8 @@ def build_unit(
             ],
         ],
         ["Install", [["WantedBy", "multi-user.target"]]],
+        # systemd passes over sections of this name; the next plan reads it.
+        [TIER_SECTION, [[TIER_KEY, tier_fingerprint(wishes)]]],
     ]
 
 

@@ -13,7 +13,7 @@ import datetime
 import re
 import typing as t
 
-from .._layout import proven_record
+from .._layout import TIER_KEY, proven_record, unit_file
 from .journal import read_startup
 from .redact import Redactor
 from .source import Source, parse_json, read_json
@@ -60,7 +60,6 @@ _PROVEN_KEYS = (
     "at",
     "invocation_id",
     "fingerprint",
-    "tier_fingerprint",
     "device_tokens",
     "host_tokens",
 )
@@ -133,6 +132,7 @@ def read_server(
         "startup": startup,
         "info": info,
         "loads": _loads(source, url, keys) if asks else None,
+        "tier_fingerprint": _tier(source, instance),
         "proven": _proven(source, instance),
     }
 
@@ -230,6 +230,13 @@ def _metric(text: str, name: str) -> int | None:
         group = rank[1] if rank else ""
         groups[group] = max(groups.get(group, 0), int(float(value)))
     return sum(groups.values()) if groups else None
+
+
+def _tier(source: Source, instance: str) -> str | None:
+    """From which variables the host pool of the installed unit was planned, by fingerprint."""
+    text = source.read_text(unit_file(instance)) or ""
+    found = re.search(rf"^{TIER_KEY}=(\w+)$", text, re.MULTILINE)
+    return found[1] if found else None
 
 
 def _proven(source: Source, instance: str) -> Facts | None:

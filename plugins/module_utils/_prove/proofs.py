@@ -414,7 +414,6 @@ def record_of(
         "at": at,
         "invocation_id": started.invocation_id,
         "fingerprint": plan.get("fingerprint"),
-        "tier_fingerprint": plan.get("tier_fingerprint"),
         "device_tokens": prover.device_tokens,
         "host_tokens": prover.host_tokens,
         "proofs": {proof["id"]: proof["status"] for proof in proofs},

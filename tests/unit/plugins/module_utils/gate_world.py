@@ -84,7 +84,6 @@ def a_plan(**changes: Any) -> dict[str, Any]:
         },
         "deadlines": {"start_s": 60, "stop_s": 60, "drain_s": 60},
         "fingerprint": "e1:m1:-",
-        "tier_fingerprint": "t1",
         "url": "http://127.0.0.1:1",
         "served_model_name": "m",
     }

@@ -72,7 +72,7 @@ def test_command_line_unit_and_environment_are_those_of_one_plan() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::", "::1", "192.0.2.7"])
 def test_the_host_reaches_its_own_server(host: str) -> None:
-    known = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1", "::1": "[::1]"}
+    known = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
     assert plan_of(host=host, port=30123)["url"] == f"http://{known.get(host, host)}:30123"
 
 

@@ -167,8 +167,8 @@ def running(version: str, *flags: str, available_gib: float, shmem_gib: float) -
 
 
 def proven(facts: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The same facts, with a record that the server was proven under these wishes."""
-    facts["server"]["proven"] = {"tier_fingerprint": tier_fingerprint(wishes(**changes))}
+    """The same facts, with a unit that says it was planned from these wishes."""
+    facts["server"]["tier_fingerprint"] = tier_fingerprint(wishes(**changes))
     return facts
 
 

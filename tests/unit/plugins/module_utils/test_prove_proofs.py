@@ -105,7 +105,6 @@ def test_a_server_as_planned_is_proven(server: Stub) -> None:
         "at": "now",
         "invocation_id": "c0ffee",
         "fingerprint": "e1:m1:-",
-        "tier_fingerprint": "t1",
         "device_tokens": 1000,
         "host_tokens": 4016,
         "proofs": {proof["id"]: "proven" for proof in proofs},
