@@ -56,6 +56,18 @@ options:
     type: list
     elements: str
     default: []
+  secrets:
+    description:
+      - What the secrets file of the instance is to hold, by the engine's own names. It is compared
+        with what the running process was given; only whether they differ is returned.
+      - Without it secrets are not compared.
+    type: dict
+  wait_s:
+    description:
+      - How many seconds to look again while memory of a server that was just stopped is still being
+        released, before RV(verdict) is V(wait).
+    type: int
+    default: 0
 attributes:
   check_mode:
     support: full
@@ -180,6 +192,9 @@ text:
     sglang-kimi.service   gate: 13 checks passed, 0 blocked, 1 unknown
 """
 
+import time
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.checks import Subject, dig
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.gate import (
@@ -197,6 +212,34 @@ from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import (
 from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import Live
 from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report import gate_report
 
+_PAUSE_S = 5
+
+
+def look(
+    unit: str,
+    plan: dict[str, Any],
+    facts: dict[str, Any],
+    overrides: list[str],
+    pending: list[str],
+    secrets: dict[str, str] | None,
+) -> dict[str, Any]:
+    """One look at the unit and the host; raises UnitError when systemd does not answer."""
+    state = read_unit(unit)
+    need = find_need(
+        state,
+        plan,
+        lambda: names_set_outside(state),
+        proven=dig(facts, "server", "proven"),
+        secrets=secrets,
+    )
+    stopped = just_stopped(state)
+    if stopped and need.need != "none":
+        facts = measured_anew(Live(), facts, plan)
+    subject = Subject(
+        plan=plan, facts=facts, state=state, unit=unit, need=need.need, just_stopped=stopped
+    )
+    return judge(subject, need, overrides, pending)
+
 
 def main() -> None:
     module = AnsibleModule(
@@ -206,6 +249,8 @@ def main() -> None:
             "facts": {"type": "dict", "default": {}},
             "overrides": {"type": "list", "elements": "str", "default": []},
             "pending": {"type": "list", "elements": "str", "default": []},
+            "secrets": {"type": "dict", "no_log": True},
+            "wait_s": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
@@ -219,25 +264,15 @@ def main() -> None:
         )
     if not plan.get("argv"):
         module.fail_json(msg="the plan has no argv: it must come from llmops.sglang.plan")
-    try:
-        state = read_unit(unit)
-        need = find_need(
-            state, plan, lambda: names_set_outside(state), proven=dig(facts, "server", "proven")
-        )
-    except UnitError as error:
-        module.fail_json(msg=f"the state of {unit} is unknown: {error}")
-    stopped = just_stopped(state)
-    if stopped and need.need != "none":
-        facts = measured_anew(Live(), facts, plan)
-    subject = Subject(
-        plan=plan,
-        facts=facts,
-        state=state,
-        unit=unit,
-        need=need.need,
-        just_stopped=stopped,
-    )
-    result = judge(subject, need, overrides, pending)
+    until = time.monotonic() + module.params["wait_s"]
+    while True:
+        try:
+            result = look(unit, plan, facts, overrides, pending, module.params["secrets"])
+        except UnitError as error:
+            module.fail_json(msg=f"the state of {unit} is unknown: {error}")
+        if result["verdict"] != "wait" or time.monotonic() >= until:
+            break
+        time.sleep(_PAUSE_S)
     module.exit_json(changed=False, text=gate_report(unit, result), **result)
 
 

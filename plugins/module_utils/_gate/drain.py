@@ -83,7 +83,13 @@ class Drain:
             if misses == 0 and self.in_flight == 0:
                 return
             if misses >= _MISSES and self.in_flight is None:
-                raise DrainError("the server takes connections but does not answer")
+                if abort:
+                    self.reason = "the server takes connections but does not answer"
+                    return
+                raise DrainError(
+                    "the server takes connections but does not answer, so its requests cannot be "
+                    "counted; to stop it all the same: sglang_drain_at_bound: abort"
+                )
             if time.monotonic() - self._begun >= timeout_s:
                 break
             time.sleep(_PAUSE_S)

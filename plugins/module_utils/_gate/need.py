@@ -11,13 +11,14 @@ Private to the collection.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._layout import CREDENTIAL, credential_path, secrets_file
+from .._layout import CREDENTIAL, credential_path
 from .._probe.redact import REDACTED
 from .processes import arguments_of, environment_of
 from .unit import UnitState
@@ -134,25 +135,25 @@ def compare_fingerprints(running: str | None, wanted: str | None) -> list[Differ
     return [_difference("model", "fingerprint", running, wanted)]
 
 
-def compare_secrets(root: Path, plan: dict[str, Any], wanted: list[str]) -> list[Difference]:
-    """Compare the secrets that the process was started with and those it would get now.
+def compare_secrets(
+    root: Path, plan: dict[str, Any], wanted: list[str], secrets: dict[str, str] | None
+) -> list[Difference]:
+    """Compare the secrets that the process was started with and those it is to have.
 
-    Nothing of either is kept; that they differ is all that is told.
+    Nothing of either is kept; that they differ is all that is told. `secrets` is None where
+    nobody told them.
     """
-    instance = str(plan.get("instance") or "")
-    given = credential_path(instance)
-    if given not in wanted:
+    given = credential_path(str(plan.get("instance") or ""))
+    if secrets is None or given not in wanted:
         return []
     try:
-        same = _bytes(root, given) == _bytes(root, secrets_file(instance))
-    except OSError:
-        # One of them is not there: argv and the check of the unit tell why.
+        running = json.loads((root / given.lstrip("/")).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # It is not there, or not ours: argv and the check of the unit tell why.
         return []
-    return [] if same else [_difference("secrets", CREDENTIAL, REDACTED, f"{REDACTED} (changed)")]
-
-
-def _bytes(root: Path, path: str) -> bytes:
-    return (root / path.lstrip("/")).read_bytes()
+    if running == secrets:
+        return []
+    return [_difference("secrets", CREDENTIAL, REDACTED, f"{REDACTED} (changed)")]
 
 
 def find_need(
@@ -161,6 +162,7 @@ def find_need(
     outside: Callable[[], set[str]],
     root: Path = Path("/"),
     proven: dict[str, Any] | None = None,
+    secrets: dict[str, str] | None = None,
 ) -> Need:
     """Compare the main process of the unit with the plan.
 
@@ -187,7 +189,7 @@ def find_need(
         differences = compare_arguments(argv, wanted_argv)
         differences += compare_environment(environment, wanted_environment, outside)
         differences += compare_fingerprints(environment.get(FINGERPRINT), fingerprint)
-        differences += compare_secrets(root, plan, wanted_argv)
+        differences += compare_secrets(root, plan, wanted_argv, secrets)
         return Need("restart" if differences else "none", differences)
 
     # A process title has replaced the command line, and may reach into the environment.

@@ -64,7 +64,14 @@ def check_arguments(subject: Subject, timeout_s: int = TIMEOUT_S) -> Check:
     try:
         account = pwd.getpwnam(user)
     except KeyError:
-        return unknown(name, f"user {user} does not exist yet", needed)
+        return Check(
+            name,
+            BLOCKED,
+            f"the unit's user {user} does not exist",
+            needed,
+            "create it (role sglang_host does), or name another",
+            "sglang_user",
+        )
     environment = {key: str(value) for key, value in (subject.planned("environment") or {}).items()}
     scratch = tempfile.mkdtemp(prefix="sglang-gate-")
     try:
@@ -119,7 +126,7 @@ def _ask(
     except subprocess.TimeoutExpired:
         return "unknown", f"the engine's parser gave no answer within {timeout_s} s"
     except OSError as error:
-        return "unknown", f"the engine's interpreter did not start: {error.strerror}"
+        return "refused", f"{argv[0]} cannot be run by the unit's user: {error.strerror}"
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(_MARK):
             verdict, message = json.loads(line[len(_MARK) :])

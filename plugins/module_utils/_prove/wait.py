@@ -15,13 +15,15 @@ from typing import Any
 
 from .._engine import endpoints
 from .._engine.log_lines import StartupParser
-from .._gate.unit import UnitState, monotonic_s, read_unit
+from .._gate.unit import UnitError, UnitState, monotonic_s, read_unit
 from .._probe.redact import Redactor
 from .causes import remedy_for
 from .client import Client
 from .journal import Journal
 
 _PAUSE_S = 1.0
+# systemd may be away for seconds while it is upgraded; a server that loads is not given up for it.
+_MISSES = 10
 FIRED_UP = "fired up"
 _TOO_LATE = (
     "the server goes on starting: look at its journal for what it waits for, or allow more time "
@@ -79,6 +81,7 @@ class Wait:
         self._parser = StartupParser()
         self._timeline: list[dict[str, Any]] = []
         self._seen: set[str] = set()
+        self._misses = 0
 
     def until_ready(self, deadline_s: float) -> Started:
         """Return when the server is up; raises StartFailed as soon as it is certain that not.
@@ -110,7 +113,19 @@ class Wait:
             time.sleep(_PAUSE_S)
             journal.read_new()
             self._note(state)
+            state = self._read_again(state)
+
+    def _read_again(self, last: UnitState) -> UnitState:
+        """The state of the unit; the last one while systemd itself is away for a moment."""
+        try:
             state = self._read(self._unit)
+        except UnitError:
+            self._misses += 1
+            if self._misses >= _MISSES:
+                raise
+            return last
+        self._misses = 0
+        return state
 
     def look(self) -> Started | None:
         """Look once; None when no server is up."""

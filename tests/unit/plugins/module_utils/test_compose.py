@@ -11,10 +11,16 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.llmops.sglang.plugins.module_utils._plan.choice import (
+    KEPT_BUT_NOT_CERTAIN,
+)
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.compose import (
     FINGERPRINT_VARIABLE,
     compose_plan,
     refusals,
+)
+from ansible_collections.llmops.sglang.plugins.module_utils._plan.fingerprint import (
+    tier_fingerprint,
 )
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_recording import (
     facts_of,
@@ -88,3 +94,17 @@ def test_the_fingerprint_tells_engine_model_and_draft_apart() -> None:
 
 def test_no_secret_of_the_host_gets_into_a_plan() -> None:
     assert "sk-planted" not in json.dumps(plan_of(secrets_present=True))
+
+
+def test_a_pool_kept_only_because_it_runs_is_not_chosen_for_a_new_process() -> None:
+    facts = facts_of("headline")
+    first = compose_plan(facts, wishes())
+    facts["server"]["argv"] = first["argv"]
+    facts["server"]["tier_fingerprint"] = tier_fingerprint(wishes())
+    facts["memory"]["available_bytes"] -= 10 * 2**30
+    same = compose_plan(facts, wishes())
+    assert same["argv"] == first["argv"]
+    assert KEPT_BUT_NOT_CERTAIN in [finding["id"] for finding in same["findings"]]
+    other = compose_plan(facts, wishes(decode_log_interval=20))
+    assert float(value_of(other, "--hicache-ratio")[0]) < 4.37
+    assert other["capacity"]["host"]["certainty"] == "certain"

@@ -21,10 +21,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import (
     names_set_outside,
     read_unit,
 )
-from ansible_collections.llmops.sglang.plugins.module_utils._layout import (
-    credential_path,
-    secrets_file,
-)
+from ansible_collections.llmops.sglang.plugins.module_utils._layout import credential_path
 from ansible_collections.llmops.sglang.plugins.module_utils._plan import compose
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.gate_world import (
     STOPPED,
@@ -178,20 +175,25 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("running", "wanted", "need"),
-    [("key-1", "key-1", "none"), ("key-1", "key-2", "restart"), (None, "key-2", "none")],
+    [
+        ('{"api-key": "key-1"}', {"api-key": "key-1"}, "none"),
+        ('{ "b": "key-2", "a": "key-1" }\n', {"a": "key-1", "b": "key-2"}, "none"),
+        ('{"api-key": "key-1"}', {"api-key": "key-2"}, "restart"),
+        ('{"api-key": "key-1"}', None, "none"),
+        (None, {"api-key": "key-2"}, "none"),
+    ],
 )
 def test_a_process_with_other_secrets_needs_a_restart(
-    tmp_path: Path, running: str | None, wanted: str, need: str
+    tmp_path: Path, running: str | None, wanted: dict[str, str] | None, need: str
 ) -> None:
     given = credential_path("kimi")
     plan = a_plan()
     plan["argv"] = [*plan["argv"], "--config", given]
-    for path, text in ((given, running), (secrets_file("kimi"), wanted)):
-        if text is not None:
-            file = tmp_path / path.lstrip("/")
-            file.parent.mkdir(parents=True)
-            file.write_text(text)
-    found = need_of(tmp_path, plan=plan)
+    if running is not None:
+        file = tmp_path / given.lstrip("/")
+        file.parent.mkdir(parents=True)
+        file.write_text(running)
+    found = need_of(tmp_path, plan=plan, secrets=wanted)
     assert found.need == need
     assert "key-" not in repr(found)
     assert [item["kind"] for item in found.differences] == ["secrets"] * (need == "restart")

@@ -131,14 +131,14 @@ def test_what_the_parser_writes_is_gone_afterwards(
     assert not list(engine.rglob("__pycache__"))
 
 
-def test_no_engine_or_no_user_is_unknown(tmp_path: Path) -> None:
+def test_no_engine_is_unknown_and_no_user_blocks(tmp_path: Path) -> None:
     plan = a_plan(argv=[str(tmp_path / "no/python"), "-m", "x"])
     assert check_arguments(subject(tmp_path, plan=plan)).measured == "the engine is not installed"
     plan = a_plan(argv=[sys.executable], sections=[["Service", [["User", "no-such-user-here"]]]])
     result = check_arguments(subject(tmp_path, plan=plan))
     assert (result.status, result.measured) == (
-        "unknown",
-        "user no-such-user-here does not exist yet",
+        "blocked",
+        "the unit's user no-such-user-here does not exist",
     )
 
 

@@ -231,3 +231,19 @@ def test_a_proven_size_is_kept() -> None:
     facts = proven(running("0.5.18", "--hicache-size", "40", available_gib=36, shmem_gib=298))
     tier = plan_capacity(facts, wishes())["host"]
     assert (tier["mode"], tier["size_gb"]) == ("size", 40)
+
+
+def test_a_server_without_a_host_pool_gets_none_because_ram_became_free() -> None:
+    facts = proven(host("0.5.18", argv=["python", "--tp-size", "8"]))
+    capacity = plan_capacity(facts, wishes())
+    assert capacity["host"]["mode"] == "off"
+    assert "RAM-009" in [entry["id"] for entry in capacity["findings"]]
+    assert plan_capacity(facts, wishes(hicache_replan=True))["host"]["mode"] == "ratio"
+
+
+@pytest.mark.parametrize("state", ["failed", "inactive", "activating"])
+def test_the_log_of_a_start_that_ended_measures_nothing_for_other_flags(state: str) -> None:
+    facts = host("0.5.18")
+    facts["server"].update(active_state=state, main_pid=None, argv=None)
+    device = plan_capacity(facts, wishes(mem_fraction_static=0.85))["device"]
+    assert device["origin"] == "predicted"
