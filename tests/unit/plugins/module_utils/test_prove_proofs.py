@@ -275,13 +275,33 @@ def test_a_journal_that_is_gone_proves_nothing(server: Stub) -> None:
         (chat("A ship.", cached=64), "proven"),
         (chat("A ship."), "proven"),
         (chat("A ship.", cached=0), "not_proven"),
-        (chat("A shap.", cached=64), "failed"),
         ((503, {}), "failed"),
     ],
 )
 def test_the_second_answer(server: Stub, second: Any, status: str) -> None:
     server.answers[CHAT] = in_turn(chat("Waves."), chat("A ship.", cached=0), second)
     assert proofs_of(server)["same_answer"]["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("answers", "status"),
+    [
+        (["one", "two", "one", "two"], "failed"),
+        (["one", "two", "one", "one", "one", "two"], "failed"),
+        (["one", "two", "one", "one", "one", "one"], "not_proven"),
+    ],
+)
+def test_one_tipped_token_is_no_fault_and_two_are(
+    server: Stub, answers: list[str], status: str
+) -> None:
+    told = [chat(text, cached=64) for text in answers]
+    server.answers[CHAT] = in_turn(chat("Waves."), *told)
+    proof = proofs_of(server)["same_answer"]
+    assert proof["status"] == status
+    assert "'one' and 'two'" in proof["measured"]
+    # No prompt begins like another one, or the cache would answer for both.
+    prompts = {body["messages"][0]["content"] for method, _p, body, _k in server.asked[1:] if body}
+    assert len({prompt[:12] for prompt in prompts}) == len(prompts)
 
 
 def test_without_a_cache_equal_answers_are_enough(server: Stub) -> None:
