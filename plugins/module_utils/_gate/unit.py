@@ -114,15 +114,27 @@ def names_set_outside(state: UnitState, run: Run = run_command) -> set[str]:
 
     They reach the process whatever the rendered unit says, so they are no reason for a restart.
     """
-    names = set(re.findall(r"^([A-Za-z_]\w*)=", run(["systemctl", "show-environment"]), re.M))
+    names = _assigned(run(["systemctl", "show-environment"]))
     for path in state.drop_ins:
-        try:
-            text = Path(path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        for line in re.findall(r"^\s*(?:Pass)?Environment=(.*)$", text, re.M):
+        text = _text_of(path)
+        for line in re.findall(r"^\s*(?:Pass|Unset)?Environment=(.*)$", text, re.M):
             names.update(re.findall(r"(?:^|[\s\"'])([A-Za-z_]\w*)(?==|\s|$)", line))
+        for file in re.findall(r"^\s*EnvironmentFile=-?(/\S+)\s*$", text, re.M):
+            names |= _assigned(_text_of(file))
     return names
+
+
+def _assigned(text: str) -> set[str]:
+    """The names that a list of assignments gives values to."""
+    return set(re.findall(r"^\s*([A-Za-z_]\w*)=", text, re.M))
+
+
+def _text_of(path: str) -> str:
+    """The text of a file; empty when it cannot be read, as systemd then has nothing of it."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def monotonic_s() -> float:

@@ -272,8 +272,11 @@ def test_names_that_drop_ins_and_the_manager_set(tmp_path: Path) -> None:
     drop_in = tmp_path / "debug.conf"
     drop_in.write_text(
         '[Service]\nEnvironment=NCCL_DEBUG=INFO "OMP=1 2"\nPassEnvironment=HTTP_PROXY\nNice=3\n'
+        f"UnsetEnvironment=HF_HOME\nEnvironmentFile=-{tmp_path}/proxy\n"
     )
+    (tmp_path / "proxy").write_text("# ours\nHTTPS_PROXY=http://proxy:3128\n")
     state = unit_state(drop_ins=(str(drop_in), str(tmp_path / "gone.conf")))
     names = names_set_outside(state, lambda _argv: "LANG=C\nEXTRA=x\n")
     assert names >= {"LANG", "EXTRA", "NCCL_DEBUG", "OMP", "HTTP_PROXY"}
+    assert names >= {"HF_HOME", "HTTPS_PROXY"}
     assert "Nice" not in names
