@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._layout import unit_name
 from . import server
 from .engine import read_engine
 from .gpu import read_gpu
@@ -46,7 +47,7 @@ class Request:
     @property
     def unit_name(self) -> str:
         """The systemd unit of the instance."""
-        return self.unit or f"sglang-{self.instance}.service"
+        return self.unit or unit_name(self.instance)
 
 
 def open_source(recording: str | None) -> Source:
