@@ -10,6 +10,17 @@ CREDENTIAL = "secrets.yaml"
 TIER_SECTION = "X-Llmops"
 TIER_KEY = "Tier"
 
+_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def server_url(host: str | None, port: int) -> str:
+    """Return where the host itself reaches a server that listens on `host`.
+
+    A wildcard address is not an address to ask: each includes its family's loopback.
+    """
+    address = _LOOPBACK.get(host or "", host or "")
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
 
 def unit_name(instance: str) -> str:
     """Return the name of the instance's systemd unit."""

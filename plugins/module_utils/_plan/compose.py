@@ -15,7 +15,7 @@ from .._engine.arguments import build_arguments, to_argv
 from .._engine.environment import build_environment
 from .._engine.rules import check_rules
 from .._engine.version import Version
-from .._layout import unit_name
+from .._layout import server_url, unit_name
 from .capacity import plan_capacity
 from .choice import KEPT_BUT_NOT_CERTAIN
 from .deadlines import deadlines
@@ -24,8 +24,6 @@ from .unit import build_unit
 
 #: Environment variable that lets a running process say what it was started from.
 FINGERPRINT_VARIABLE = "LLMOPS_SGLANG_FINGERPRINT"
-
-_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def compose_plan(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +68,7 @@ def _compose(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
         "findings": findings,
         "deadlines": deadlines(facts, wishes, capacity),
         "fingerprint": fingerprint,
-        "url": _url(wishes),
+        "url": server_url(wishes["sglang_host"], wishes["sglang_port"]),
         "served_model_name": wishes["sglang_served_model_name"] or wishes["sglang_model_path"],
     }
 
@@ -89,11 +87,3 @@ def command(wishes: dict[str, Any]) -> list[str]:
 def refusals(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """The findings that forbid to apply the plan."""
     return [finding for finding in plan["findings"] if finding["severity"] == "refuse"]
-
-
-def _url(wishes: dict[str, Any]) -> str:
-    """Where the host itself reaches the server: a wildcard address is not an address to ask."""
-    host = _LOOPBACK.get(wishes["sglang_host"], wishes["sglang_host"])
-    if ":" in host:
-        host = f"[{host}]"
-    return f"http://{host}:{wishes['sglang_port']}"

@@ -13,7 +13,7 @@ import datetime
 import re
 import typing as t
 
-from .._layout import TIER_KEY, proven_record, unit_file
+from .._layout import TIER_KEY, proven_record, server_url, unit_file
 from .journal import read_startup
 from .redact import Redactor
 from .source import Source, parse_json, read_json
@@ -105,7 +105,7 @@ def read_server(
     pid = main_pid(show)
     active = show.get("ActiveState")
     uptime = _uptime(source, show) if active == "active" else None
-    url = f"http://{_address(argv)}:{port}"
+    url = server_url(flag_value(argv, "--host"), port)
     asks = pid is not None or source.origin == "recording"
     info = _info(source, url, keys) if asks else None
     # Of a server that does not answer the last words count too: it may be dying for a minute.
@@ -152,12 +152,6 @@ def _settle(startup: Facts, show: dict[str, str], answers: bool) -> None:
         startup["state"] = "starting"
     if startup["state"] in ("ready", "starting"):
         startup.update(cause=None, cause_line=None)
-
-
-def _address(argv: list[str] | None) -> str:
-    """Where the server listens; every address includes the loopback."""
-    host = flag_value(argv, "--host")
-    return "127.0.0.1" if host in (None, "0.0.0.0", "::", "localhost") else str(host)
 
 
 def flag_value(argv: list[str] | None, *flags: str) -> str | None:
