@@ -17,8 +17,12 @@ description:
   - Then compares the running server with the plan and asks it for answers. Prompts are fixed and
     harmless.
   - "The proofs are V(fired_up), V(completion), V(device_tokens), V(host_tokens), V(same_answer),
-    V(speculation) (when a speculative algorithm is planned), V(tool_call) (when O(tool_call)) and
-    V(context)."
+    V(speculation) (when a speculative algorithm is planned), V(read_back) (when a host tier is
+    planned), V(tool_call) (when O(tool_call)) and V(context)."
+  - V(read_back) asks for some pages twice, fills the device tier with other text and asks for the
+    pages again. They must then come from the host tier, with the same answers and, with
+    speculation, with no smaller accept length. Counters alone would look healthy even if the copy
+    back brought nothing.
   - What a server cannot show is V(not_proven), never V(proven). One V(failed) proof fails the
     module with a page that names plan and measurement.
   - A server that runs already is proven the same way, without being touched.
@@ -55,6 +59,13 @@ options:
       - Whether to ask the model for a tool call. Needs a model that was trained for it.
     type: bool
     default: false
+  read_back_s:
+    description:
+      - Longest time in seconds for filling the device tier, which the proof V(read_back) needs; it
+        has to compute as many tokens as the device tier holds. 0 leaves that proof out. When the
+        time is over the host tier is V(not_proven).
+    type: float
+    default: 300
 attributes:
   check_mode:
     support: partial
@@ -251,6 +262,7 @@ def _prove(
     options = Options(
         predicted_tolerance=module.params["tolerance"],
         tool_call=module.params["tool_call"],
+        read_back_s=module.params["read_back_s"],
         ask=not module.check_mode,
     )
     prover = Prover(client, plan, started, options, until)
@@ -279,6 +291,7 @@ def main() -> None:
             "deadline_s": {"type": "int"},
             "tolerance": {"type": "float", "default": 0.05},
             "tool_call": {"type": "bool", "default": False},
+            "read_back_s": {"type": "float", "default": 300},
         },
         supports_check_mode=True,
     )

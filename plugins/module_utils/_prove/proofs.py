@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compares a running server with its plan.
 
-Private to the collection. Every proof ends as proven, failed or not_proven; what a server cannot
-show is not_proven, never proven.
+Private to the collection.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ from .._engine import endpoints
 from .._engine.version import Version
 from .._gate.checks import dig
 from .client import Answer, Client
+from .generate import Reply, ask
+from .proof import FAILED, NOT_PROVEN, PROVEN, Proof, proof_of
+from .read_back import Tiers, read_back
 from .wait import Started
-
-PROVEN = "proven"
-FAILED = "failed"
-NOT_PROVEN = "not_proven"
 
 _SHORTEST_TIMEOUT_S = 60.0
 _QUESTION = "Write one short sentence about the sea."
@@ -55,18 +53,15 @@ _TOOL = {
 
 @dataclass(frozen=True)
 class Options:
-    """How strictly to compare: shares of the planned tokens, and what to ask for."""
+    """How strictly to compare: shares of the planned tokens, and what to ask for.
+
+    `read_back_s` seconds may be spent on filling the device tier; 0 leaves that proof out.
+    """
 
     predicted_tolerance: float = 0.05
     tool_call: bool = False
+    read_back_s: float = 0
     ask: bool = True
-
-
-Proof = dict[str, Any]
-
-
-def _proof(name: str, status: str, measured: Any, planned: Any, text: str) -> Proof:
-    return {"id": name, "status": status, "measured": measured, "planned": planned, "text": text}
 
 
 class Prover:
@@ -106,6 +101,9 @@ class Prover:
             yield self._same_answer()
             if self._flag("--speculative-algorithm") is not None:
                 yield self._speculation()
+            tiered = dig(self._plan, "capacity", "host", "mode") not in (None, "off")
+            if tiered and self._options.read_back_s > 0:
+                yield self._read_back()
             if self._options.tool_call:
                 yield self._tool_call()
         yield self._context()
@@ -137,6 +135,9 @@ class Prover:
         }
         return self._client.post(endpoints.paths("chat")[0], body, timeout_s=self._timeout_s())
 
+    def _ask(self, prompt: str, tokens: int) -> Reply:
+        return ask(self._client, prompt, tokens, self._timeout_s())
+
     def _timeout_s(self) -> float:
         """A generation may take what is left of the deadline, and a minute in any case."""
         return max(_SHORTEST_TIMEOUT_S, self._until - time.monotonic())
@@ -145,8 +146,8 @@ class Prover:
 
     def _fired_up(self) -> Proof:
         if self._started.fired_up:
-            return _proof("fired_up", PROVEN, "ready", "ready", "fired up")
-        return _proof(
+            return proof_of("fired_up", PROVEN, "ready", "ready", "fired up")
+        return proof_of(
             "fired_up",
             NOT_PROVEN,
             "answers",
@@ -157,16 +158,18 @@ class Prover:
     def _completion(self) -> Proof:
         name, planned = "completion", "an answer"
         if not self._options.ask:
-            return _proof(name, NOT_PROVEN, None, planned, "not asked in check mode")
+            return proof_of(name, NOT_PROVEN, None, planned, "not asked in check mode")
         answer = self._chat(_QUESTION)
         text, tokens = answer_text(answer.body), _usage(answer.body, "completion_tokens")
         if not answer.ok or text is None:
             reason = answer.reason or "the answer holds no message"
-            return _proof(name, FAILED, reason, planned, f"no completion: {reason}")
+            return proof_of(name, FAILED, reason, planned, f"no completion: {reason}")
         self.completion = {"text": text, "tokens": tokens}
         if not tokens:
-            return _proof(name, FAILED, "0 tokens", planned, "the completion is empty")
-        return _proof(name, PROVEN, f"{tokens} tokens", planned, f"a completion of {tokens} tokens")
+            return proof_of(name, FAILED, "0 tokens", planned, "the completion is empty")
+        return proof_of(
+            name, PROVEN, f"{tokens} tokens", planned, f"a completion of {tokens} tokens"
+        )
 
     def _device_tokens(self) -> Proof:
         name = "device_tokens"
@@ -176,9 +179,11 @@ class Prover:
             measured = self._info.get("max_total_num_tokens")
         self.device_tokens = measured
         if measured is None:
-            return _proof(name, NOT_PROVEN, None, planned, "neither journal nor server tells them")
+            return proof_of(
+                name, NOT_PROVEN, None, planned, "neither journal nor server tells them"
+            )
         if planned is None:
-            return _proof(
+            return proof_of(
                 name,
                 NOT_PROVEN,
                 measured,
@@ -196,10 +201,10 @@ class Prover:
                 f"{'more' if measured > planned else 'fewer'} "
                 "(sglang_max_total_tokens fixes them)"
             )
-            return _proof(name, FAILED, measured, planned, text)
+            return proof_of(name, FAILED, measured, planned, text)
         if measured != planned:
             text = f"{measured:,} device tokens, planned {planned:,}"
-        return _proof(name, PROVEN, measured, planned, text)
+        return proof_of(name, PROVEN, measured, planned, text)
 
     def _tolerance(self) -> float:
         """Share by which tokens may differ: never less than the plan's own error band."""
@@ -213,19 +218,19 @@ class Prover:
         startup = self._started.startup
         self.host_tokens = startup.get("host_tokens")
         if not self._started.fired_up:
-            return _proof(name, NOT_PROVEN, None, planned, "the journal of this start is gone")
+            return proof_of(name, NOT_PROVEN, None, planned, "the journal of this start is gone")
         if mode in (None, "off"):
             if self.host_tokens == 0:
-                return _proof(name, PROVEN, 0, 0, "no host tier, as planned")
+                return proof_of(name, PROVEN, 0, 0, "no host tier, as planned")
             if self.host_tokens:
-                return _proof(
+                return proof_of(
                     name,
                     FAILED,
                     self.host_tokens,
                     0,
                     "the server has a host tier that is not planned (sglang_hicache_mode)",
                 )
-            return _proof(name, NOT_PROVEN, None, 0, "the journal does not tell the host pools")
+            return proof_of(name, NOT_PROVEN, None, 0, "the journal does not tell the host pools")
         # A pool of a few MB is written as 0.00 GB, so its bytes may be unknown.
         pools = [
             rank
@@ -234,7 +239,7 @@ class Prover:
         ]
         ranks = dig(self._plan, "capacity", "ranks_per_node") or 1
         if len(pools) != ranks:
-            return _proof(
+            return proof_of(
                 name,
                 FAILED,
                 f"{len(pools)} pools",
@@ -246,9 +251,9 @@ class Prover:
             return self._host_bytes([rank["host_bytes"] for rank in pools])
         if len(tokens) > 1:
             listed = ", ".join(f"{rank['rank']}: {rank['host_tokens']}" for rank in pools)
-            return _proof(name, FAILED, listed, planned, "the ranks have different host pools")
+            return proof_of(name, FAILED, listed, planned, "the ranks have different host pools")
         if planned is None:
-            return _proof(
+            return proof_of(
                 name,
                 NOT_PROVEN,
                 self.host_tokens,
@@ -266,7 +271,7 @@ class Prover:
         )
         allowed = self._tolerance() * planned if follows else 0
         if abs(measured - planned) > allowed:
-            return _proof(
+            return proof_of(
                 "host_tokens",
                 FAILED,
                 measured,
@@ -275,25 +280,25 @@ class Prover:
             )
         note = " as planned" if measured == planned else f", planned {planned:,}"
         text = f"{measured:,} host tokens on every rank{note}"
-        return _proof("host_tokens", PROVEN, measured, planned, text)
+        return proof_of("host_tokens", PROVEN, measured, planned, text)
 
     def _host_bytes(self, sizes: Sequence[int]) -> Proof:
         """Up to 0.5.16 the journal tells bytes only."""
         planned = dig(self._plan, "capacity", "host", "bytes_per_rank")
         measured = max(sizes)
         if planned is None:
-            return _proof(
+            return proof_of(
                 "host_tokens", NOT_PROVEN, measured, None, "this version tells bytes, not tokens"
             )
         allowed = planned * _SIZE_TOLERANCE + _SIZE_ROUNDING_BYTES
         status = FAILED if any(abs(size - planned) > allowed for size in sizes) else PROVEN
         text = f"{measured / 1e9:.2f} GB of host pool per rank, planned {planned / 1e9:.2f} GB"
-        return _proof("host_tokens", status, measured, planned, text)
+        return proof_of("host_tokens", status, measured, planned, text)
 
     def _same_answer(self) -> Proof:
         name, planned = "same_answer", "equal answers, the second one from the cache"
         if not self._options.ask:
-            return _proof(name, NOT_PROVEN, None, planned, "not asked in check mode")
+            return proof_of(name, NOT_PROVEN, None, planned, "not asked in check mode")
         page = dig(self._plan, "capacity", "page_size") or self._info.get("page_size") or 1
         # Whole pages are cached, so the prompt must be longer than one, in any tokenizer.
         count = 3 + 2 * page // _WORDS
@@ -305,7 +310,7 @@ class Prover:
             for answer in answers:
                 if not answer.ok:
                     text = f"no answer: {answer.reason}"
-                    return _proof(name, FAILED, answer.reason, planned, text)
+                    return proof_of(name, FAILED, answer.reason, planned, text)
             first, second = (answer_text(answer.body) for answer in answers)
             if first != second:
                 differing.append(f"{first!r} and {second!r}")
@@ -313,29 +318,31 @@ class Prover:
                 break
         if len(differing) > _PAIRS // 2:
             text = "the same prompt was answered differently the second time, twice"
-            return _proof(name, FAILED, "; ".join(differing), planned, text)
+            return proof_of(name, FAILED, "; ".join(differing), planned, text)
         if differing:
             # A cached prefix is computed in other shapes, so a token may tip over by rounding.
             text = f"one of {_PAIRS} prompts was answered differently the second time"
-            return _proof(name, NOT_PROVEN, differing[0], planned, text)
+            return proof_of(name, NOT_PROVEN, differing[0], planned, text)
         if not first:
-            return _proof(name, NOT_PROVEN, "", planned, "both answers hold no text to compare")
+            return proof_of(name, NOT_PROVEN, "", planned, "both answers hold no text to compare")
         cached = _cached_tokens(answers[1].body)
         if cached is None:
-            return _proof(
+            return proof_of(
                 name, PROVEN, "equal", planned, "same answer twice; the cache is not reported"
             )
         if cached == 0:
             if self._flag("--disable-radix-cache") is not None:
-                return _proof(name, PROVEN, "equal", planned, "same answer twice, without a cache")
-            return _proof(
+                return proof_of(
+                    name, PROVEN, "equal", planned, "same answer twice, without a cache"
+                )
+            return proof_of(
                 name,
                 NOT_PROVEN,
                 "equal, 0 cached tokens",
                 planned,
                 "same answer twice, but the second one did not come from the cache",
             )
-        return _proof(
+        return proof_of(
             name,
             PROVEN,
             f"equal, {cached} cached tokens",
@@ -346,27 +353,42 @@ class Prover:
     def _speculation(self) -> Proof:
         name, planned = "speculation", self._flag("--speculative-algorithm")
         if not self._options.ask:
-            return _proof(name, NOT_PROVEN, None, planned, "not asked in check mode")
+            return proof_of(name, NOT_PROVEN, None, planned, "not asked in check mode")
         # The engine's own endpoint tells the length of this very request; the averages of the
         # server appear only after some dozens of steps.
-        answer = self._client.post(
-            endpoints.paths("generate")[0],
-            {
-                "text": _SENTENCE,
-                "sampling_params": {"max_new_tokens": _SPECULATED_TOKENS, "temperature": 0},
-            },
-            timeout_s=self._timeout_s(),
+        reply = self._ask(_SENTENCE, _SPECULATED_TOKENS)
+        if reply.accept_length is None:
+            reason = reply.reason or "the server tells no accept length"
+            return proof_of(name, NOT_PROVEN, None, planned, reason)
+        text = f"accept length {reply.accept_length:.2f}"
+        return proof_of(name, PROVEN, reply.accept_length, planned, text)
+
+    def _read_back(self) -> Proof:
+        """The host tier must give back what was put there."""
+        name, planned = "read_back", "the same answers from the host tier"
+        reason = None
+        if not self._options.ask:
+            reason = "not asked in check mode"
+        elif int(self._flag("--dp-size") or 1) > 1:
+            reason = "a repeated request may go to another data-parallel copy"
+        device_tokens = self.device_tokens or dig(self._plan, "capacity", "device", "tokens")
+        host_tokens = self.host_tokens or dig(self._plan, "capacity", "host", "tokens")
+        if reason is None and not (device_tokens and host_tokens):
+            reason = "the sizes of the tiers are unknown"
+        if reason is not None:
+            return proof_of(name, NOT_PROVEN, None, planned, reason)
+        tiers = Tiers(
+            device_tokens=device_tokens,
+            host_tokens=host_tokens,
+            page=dig(self._plan, "capacity", "page_size") or 1,
+            context_tokens=self._served_context(),
         )
-        length = _accept_length(dig(answer.body, "meta_info"))
-        if length is None:
-            reason = answer.reason or "the server tells no accept length"
-            return _proof(name, NOT_PROVEN, None, planned, reason)
-        return _proof(name, PROVEN, length, planned, f"accept length {length:.2f}")
+        return read_back(self._ask, tiers, time.monotonic() + self._options.read_back_s)
 
     def _tool_call(self) -> Proof:
         name, planned = "tool_call", "a call of the offered tool"
         if not self._options.ask:
-            return _proof(name, NOT_PROVEN, None, planned, "not asked in check mode")
+            return proof_of(name, NOT_PROVEN, None, planned, "not asked in check mode")
         answer = self._chat(
             "How high is the tide in Dover? Use the tool.",
             tools=[_TOOL],
@@ -374,12 +396,12 @@ class Prover:
             max_tokens=2048,
         )
         if not answer.ok:
-            return _proof(name, FAILED, answer.reason, planned, f"no tool call: {answer.reason}")
+            return proof_of(name, FAILED, answer.reason, planned, f"no tool call: {answer.reason}")
         calls = dig(_choice(answer.body), "message", "tool_calls") or []
         names = [str(dig(call, "function", "name")) for call in calls]
         if _TOOL["function"]["name"] in names:  # type: ignore[index]
-            return _proof(name, PROVEN, names[0], planned, "a tool call")
-        return _proof(
+            return proof_of(name, PROVEN, names[0], planned, "a tool call")
+        return proof_of(
             name,
             FAILED,
             ", ".join(names) or "text",
@@ -392,18 +414,18 @@ class Prover:
         planned = int(flag) if flag else dig(self._plan, "capacity", "model_context_tokens")
         measured = self._served_context()
         if measured is None:
-            return _proof(name, NOT_PROVEN, None, planned, "the server does not tell its context")
+            return proof_of(name, NOT_PROVEN, None, planned, "the server does not tell its context")
         if planned is None:
-            return _proof(
+            return proof_of(
                 name, NOT_PROVEN, measured, None, f"context {measured:,}; none was planned"
             )
         if measured == planned:
-            return _proof(name, PROVEN, measured, planned, f"context {measured:,} tokens")
+            return proof_of(name, PROVEN, measured, planned, f"context {measured:,} tokens")
         text = f"context {measured:,} tokens instead of {planned:,}"
         # A context read from the model folder is an expectation, one that was set is an order.
         if flag:
-            return _proof(name, FAILED, measured, planned, f"{text} (sglang_context_length)")
-        return _proof(name, NOT_PROVEN, measured, planned, text)
+            return proof_of(name, FAILED, measured, planned, f"{text} (sglang_context_length)")
+        return proof_of(name, NOT_PROVEN, measured, planned, text)
 
     def _served_context(self) -> int | None:
         answer = self._client.get(endpoints.paths("models")[0])
@@ -426,6 +448,7 @@ def record_of(
         "fingerprint": plan.get("fingerprint"),
         "device_tokens": prover.device_tokens,
         "host_tokens": prover.host_tokens,
+        "host_bytes": dig(plan, "capacity", "host", "bytes_node"),
         "proofs": {proof["id"]: proof["status"] for proof in proofs},
     }
 
@@ -447,14 +470,6 @@ def answer_text(body: Any) -> str | None:
 def _usage(body: Any, *path: str) -> int | None:
     value = dig(body, "usage", *path)
     return value if isinstance(value, int) else None
-
-
-def _accept_length(meta: Any) -> float | None:
-    """Return tokens per verification step; older versions tell only how many steps there were."""
-    length, steps = dig(meta, "spec_accept_length"), dig(meta, "spec_verify_ct")
-    if not length and steps:
-        length = (dig(meta, "completion_tokens") or 0) / steps
-    return round(float(length), 2) if length else None
 
 
 def _cached_tokens(body: Any) -> int | None:

@@ -461,6 +461,55 @@ def test_faults_of_a_running_server(folder: Path) -> None:
         assert second["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
 
 
+TIERED = ("--enable-hierarchical-cache", "--hicache-ratio", "4", "--max-total-tokens", "2048")
+
+
+def ask_again_after_filling(running: Running) -> tuple[Any, Any]:
+    """The second answer to a prompt, and the one after other text has filled the device tier."""
+
+    def generate(text: str) -> Any:
+        body = {"text": text, "sampling_params": {"max_new_tokens": 4}}
+        return running.ask("/generate", body)[1]
+
+    running.wait_for("fired up")
+    page = "the wind came from the west " * 40
+    generate(page)
+    second = generate(page)
+    for number in range(3):
+        generate(f"{number} other text " * 250)
+    return second, generate(page)
+
+
+def test_what_left_the_device_tier_comes_from_the_host_tier(folder: Path) -> None:
+    with Running(folder, NEW, *TIERED) as running:
+        before, after = ask_again_after_filling(running)
+    assert before["text"] == after["text"]
+    tokens = before["meta_info"]["cached_tokens"]
+    assert tokens == after["meta_info"]["cached_tokens"] > 200
+    details = [answer["meta_info"]["cached_tokens_details"] for answer in (before, after)]
+    assert details == [{"device": tokens, "host": 0}, {"device": 0, "host": tokens}]
+    lengths = [answer["meta_info"]["spec_accept_length"] for answer in (before, after)]
+    assert lengths[0] == lengths[1] > 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "changed"),
+    [
+        ("host_never_read", "cached_tokens"),
+        ("wrong_after_load", "text"),
+        ("accept_collapse", "spec_accept_length"),
+    ],
+)
+def test_faults_of_the_host_tier(folder: Path, fault: str, changed: str) -> None:
+    with Running(folder, NEW, *TIERED, LAB_DOUBLE_FAULT=fault) as running:
+        before, after = (
+            {**answer["meta_info"], "text": answer["text"]}
+            for answer in ask_again_after_filling(running)
+        )
+    told = ("text", "cached_tokens", "spec_accept_length")
+    assert [name for name in told if before[name] != after[name]] == [changed]
+
+
 def test_sigterm_while_loading_ends_at_once(folder: Path) -> None:
     with Running(folder, NEW, LAB_DOUBLE_FAULT="hang_load") as running:
         running.wait_for("Load weight begin")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -315,15 +315,69 @@ def test_answers_without_text_prove_nothing(server: Stub) -> None:
     assert proofs_of(server)["same_answer"]["status"] == "not_proven"
 
 
+# --- the host tier -------------------------------------------------------------------------------
+
+
+def from_the_host() -> Callable[[Any], dict[str, Any]]:
+    """A server that remembers every prompt, and tells that a repeated one came from the host."""
+    seen: set[str] = set()
+
+    def answer(body: Any) -> dict[str, Any]:
+        prompt = body["text"]
+        cached = 64 if prompt in seen else 0
+        seen.add(prompt)
+        meta = {
+            "prompt_tokens": len(prompt) // 4,
+            "cached_tokens": cached,
+            "cached_tokens_details": {"device": 0, "host": cached},
+        }
+        return {"text": "same", "meta_info": meta}
+
+    return answer
+
+
+def test_the_host_tier_is_read_back(server: Stub) -> None:
+    server.answers["/generate"] = from_the_host()
+    proof = proofs_of(server, read_back_s=60)["read_back"]
+    assert (proof["status"], proof["measured"]) == ("proven", "192 tokens")
+    bodies = [body for _method, path, body, _key in server.asked if path == "/generate"]
+    assert {body["sampling_params"]["temperature"] for body in bodies} == {0}
+    assert all(body["sampling_params"]["ignore_eos"] for body in bodies)
+
+
+def test_copies_of_the_model_share_no_cache(server: Stub) -> None:
+    proof = proofs_of(server, with_flag("--dp-size", "2"), read_back_s=60)["read_back"]
+    assert proof["status"] == "not_proven"
+    assert "data-parallel copy" in proof["text"]
+
+
+@pytest.mark.parametrize("options", [{"read_back_s": 0}, {}])
+def test_the_host_tier_is_left_out_on_request(server: Stub, options: dict[str, float]) -> None:
+    assert "read_back" not in proofs_of(server, **options)
+
+
+def test_without_a_host_tier_nothing_is_read_back(server: Stub) -> None:
+    plan = with_capacity(host={"mode": "off", "tokens": None})
+    assert "read_back" not in proofs_of(server, plan, started(host_tokens=0), read_back_s=60)
+
+
 # --- speculation, tools, context -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "measured"),
     [
-        ({"meta_info": {"spec_accept_length": 2.7512, "spec_verify_ct": 9}}, "proven", 2.75),
-        ({"meta_info": {"completion_tokens": 30, "spec_verify_ct": 12}}, "proven", 2.5),
-        ({"meta_info": {"completion_tokens": 30}}, "not_proven", None),
+        (
+            {"text": "x", "meta_info": {"spec_accept_length": 2.7512, "spec_verify_ct": 9}},
+            "proven",
+            2.75,
+        ),
+        (
+            {"text": "x", "meta_info": {"completion_tokens": 30, "spec_verify_ct": 12}},
+            "proven",
+            2.5,
+        ),
+        ({"text": "x", "meta_info": {"completion_tokens": 30}}, "not_proven", None),
         ((500, {}), "not_proven", None),
     ],
 )

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from .args import VERSION
+from .cache import Cache, Hit, tokens_of
 from .host import GIB
 from .pools import GRAPH_BYTES
 from .ranks import Start
 
 TOKENS_PER_S = 200
-CHARACTERS_PER_TOKEN = 4
+# Tokens per step of verification, with speculation.
+ACCEPT_LENGTH = 2.8
+COLLAPSED_ACCEPT_LENGTH = 1.1
 WORDS = ("amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "juniper")
 
 
@@ -34,7 +37,7 @@ class Answer:
     request_id: str
     text: str
     prompt_tokens: int
-    cached_tokens: int
+    cached: Hit
     completion_tokens: int
     finish_reason: str
 
@@ -49,7 +52,7 @@ class Engine:
         self.requests: dict[str, threading.Event] = {}
         self.tokens_in_use = 0
         self.counters = {"prompt_tokens": 0, "cached_tokens": 0, "generation_tokens": 0}
-        self._seen: list[str] = []
+        self._cache = Cache(start.args.page_size, start.sizes.tokens, self.host_tokens)
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(start.running)
         self._running = 0
@@ -72,7 +75,7 @@ class Engine:
 
     def generate(self, prompt: str, max_tokens: int) -> Answer:
         """Answer one prompt with `max_tokens` words, at the double's decode speed."""
-        prompt_tokens = len(prompt) // CHARACTERS_PER_TOKEN + 1
+        prompt_tokens = tokens_of(prompt)
         limit = min(self.start.sizes.context_tokens, self.start.sizes.tokens)
         if prompt_tokens >= limit:
             raise TooLong(
@@ -90,7 +93,7 @@ class Engine:
     def _decode(
         self, request_id: str, prompt: str, prompt_tokens: int, max_tokens: int, aborted: Any
     ) -> Answer:
-        cached = self._cached_tokens(prompt, prompt_tokens)
+        cached = self._look_up(prompt)
         in_use = prompt_tokens + max_tokens
         with self._lock:
             self._running += 1
@@ -99,34 +102,41 @@ class Engine:
         with self._lock:
             self._running -= 1
             self.tokens_in_use -= in_use
-            self._seen.append(prompt)
             self.counters["prompt_tokens"] += prompt_tokens
-            self.counters["cached_tokens"] += cached
+            self.counters["cached_tokens"] += cached.tokens
             self.counters["generation_tokens"] += max_tokens
-        text = " ".join(itertools.islice(self._words(prompt), 0 if cut else max_tokens))
+        self._cache.keep(prompt)
+        text = " ".join(itertools.islice(self._words(prompt, cached), 0 if cut else max_tokens))
         reason = "abort" if cut else "length"
         return Answer(request_id, text, prompt_tokens, cached, max_tokens, reason)
 
-    def _words(self, prompt: str) -> Any:
-        salt = str(next(self._serial)) if "wrong_output" in self.start.faults else ""
+    def _words(self, prompt: str, cached: Hit) -> Any:
+        faults = self.start.faults
+        wrong = "wrong_output" in faults or ("wrong_after_load" in faults and cached.host)
+        salt = str(next(self._serial)) if wrong else ""
         for block in itertools.count():
             digest = hashlib.sha256(f"{salt}{block}{prompt}".encode()).digest()
             yield from (WORDS[byte % len(WORDS)] for byte in digest)
 
-    def _cached_tokens(self, prompt: str, prompt_tokens: int) -> int:
-        """Tokens of the longest prefix seen before; the last one is always computed."""
-        if "no_cache_hit" in self.start.faults or self.start.args.disable_radix_cache:
-            return 0
-        with self._lock:
-            longest = max((_common_prefix(prompt, seen) for seen in self._seen), default=0)
-        page = self.start.args.page_size
-        return int(min(longest // CHARACTERS_PER_TOKEN, prompt_tokens - 1) // page * page)
+    def _look_up(self, prompt: str) -> Hit:
+        faults = self.start.faults
+        if "no_cache_hit" in faults or self.start.args.disable_radix_cache:
+            return Hit()
+        hit = self._cache.look_up(prompt)
+        return Hit() if hit.host and "host_never_read" in faults else hit
+
+    def accept_length(self, answer: Answer) -> float | None:
+        """Tokens per step of verification; None without speculation."""
+        if not self.start.args.speculative_algorithm:
+            return None
+        collapsed = "accept_collapse" in self.start.faults and answer.cached.host
+        return COLLAPSED_ACCEPT_LENGTH if collapsed else ACCEPT_LENGTH
 
     def flush(self) -> bool:
         """Forget every prompt; refused while requests are pending."""
         if self.requests:
             return False
-        self._seen.clear()
+        self._cache.clear()
         return True
 
     def abort_all(self) -> None:
@@ -200,7 +210,7 @@ class Engine:
     def metrics(self) -> str:
         """The body of /metrics."""
         sizes, used = self.start.sizes, self.tokens_in_use
-        cached_in_pool = min(sizes.tokens, sum(map(len, self._seen)) // CHARACTERS_PER_TOKEN)
+        cached_in_pool = self._cache.used_tokens(sizes.tokens)
         gauges = [
             ("num_running_reqs", "0.5", self.running),
             ("num_queue_reqs", "0.5", self.waiting),
@@ -215,7 +225,7 @@ class Engine:
             ("context_len", "0.5.11", sizes.context_tokens),
         ]
         if self.start.args.enable_hierarchical_cache:
-            host_used = min(self.host_tokens, cached_in_pool)
+            host_used = self._cache.used_tokens(self.host_tokens)
             gauges.append(("hicache_host_used_tokens", "0.5.10", host_used))
             gauges.append(("hicache_host_total_tokens", "0.5.10", self.host_tokens))
         model = self.start.args.served_model_name
@@ -233,10 +243,3 @@ class Engine:
                 f'sglang:{name}_total{{{extra}model_name="{model}"}} {float(value)}\n'
             )
         return "".join(families)
-
-
-def _common_prefix(left: str, right: str) -> int:
-    """Characters that two texts share from the start."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(left, right)) if a != b), min(map(len, (left, right)))
-    )

@@ -33,6 +33,9 @@ FAULTS = {
     "port_in_use": "the port cannot be bound",
     "no_cache_hit": "a prompt asked twice is computed twice",
     "wrong_output": "a prompt asked twice gets two answers",
+    "host_never_read": "what left the device tier is computed anew",
+    "wrong_after_load": "a prompt that comes from the host tier gets another answer",
+    "accept_collapse": "drafts are refused after a load from the host tier",
     "ignore_sigterm": "SIGTERM is noted and has no effect",
 }
 DRAIN_POLL_S = 5.0

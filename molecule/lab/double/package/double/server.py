@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -169,8 +170,13 @@ class Handler(BaseHTTPRequestHandler):
             "finish_reason": {"type": answer.finish_reason, "length": answer.completion_tokens},
             "prompt_tokens": answer.prompt_tokens,
             "completion_tokens": answer.completion_tokens,
-            "cached_tokens": answer.cached_tokens,
+            "cached_tokens": answer.cached.tokens,
         }
+        if VERSION >= "0.5.10":
+            meta["cached_tokens_details"] = asdict(answer.cached) if answer.cached.tokens else None
+        accept_length = self.server.engine.accept_length(answer)
+        if accept_length is not None:
+            meta["spec_accept_length"] = accept_length
         self._json({"text": answer.text, "meta_info": meta})
 
     def completion(self, body: Body) -> None:
@@ -211,7 +217,7 @@ class Handler(BaseHTTPRequestHandler):
             "prompt_tokens_details": None,
         }
         if args.enable_cache_report:
-            usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
+            usage["prompt_tokens_details"] = {"cached_tokens": answer.cached.tokens}
         return {
             "id": answer.request_id,
             "object": kind,
