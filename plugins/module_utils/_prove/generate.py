@@ -20,12 +20,14 @@ from .client import Client
 class Reply:
     """One generation. `reason` says why there is none; what the server does not tell is None.
 
+    `refused` is true when the question was at fault, not the server (HTTP 4xx).
     `cached_tokens` of the prompt were not computed anew; `host_tokens` of them came from the host
     tier. `accept_length` is in tokens per verification step, with speculation.
     """
 
     text: str | None = None
     reason: str | None = None
+    refused: bool = False
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     host_tokens: int | None = None
@@ -47,7 +49,10 @@ def ask(client: Client, prompt: str, tokens: int, timeout_s: float) -> Reply:
     )
     text, meta = dig(answer.body, "text"), dig(answer.body, "meta_info")
     if not answer.ok or not isinstance(text, str):
-        return Reply(reason=answer.reason or "the answer holds no text")
+        return Reply(
+            reason=answer.reason or "the answer holds no text",
+            refused=answer.status is not None and 400 <= answer.status < 500,
+        )
     return Reply(
         text=text,
         prompt_tokens=_count(meta, "prompt_tokens"),

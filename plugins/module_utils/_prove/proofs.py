@@ -448,7 +448,6 @@ def record_of(
         "fingerprint": plan.get("fingerprint"),
         "device_tokens": prover.device_tokens,
         "host_tokens": prover.host_tokens,
-        "host_bytes": dig(plan, "capacity", "host", "bytes_node"),
         "proofs": {proof["id"]: proof["status"] for proof in proofs},
     }
 

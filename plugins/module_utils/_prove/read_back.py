@@ -24,7 +24,6 @@ _OPENINGS = ("First log. ", "Second log. ", "Third log. ")
 # With fewer steps of verification an accept length is mostly chance.
 _ANSWER_TOKENS = 48
 _FILL_TOKENS = 4096
-_CHARACTERS_PER_TOKEN = 4
 # Drafts are guesses: the same text may be guessed a little differently, but not this much worse.
 _ACCEPT_SHARE = 0.6
 # A tier that is hardly larger than the device loses the pages to the text that pushes them out.
@@ -47,8 +46,8 @@ class _NoAnswer(Exception):
     """The server did not answer; the text says why."""
 
 
-class _TooSlow(Exception):
-    """The device tier was not full in time; the text says how far it came."""
+class _Unclear(Exception):
+    """The pages could not be asked for as intended; the text says why."""
 
 
 def read_back(ask: Ask, tiers: Tiers, until: float) -> Proof:
@@ -65,7 +64,7 @@ def read_back(ask: Ask, tiers: Tiers, until: float) -> Proof:
         after = [_answer(ask, page) for page in pages]
     except _NoAnswer as error:
         return proof_of(_NAME, FAILED, str(error), _PLANNED, f"no answer: {error}")
-    except _TooSlow as error:
+    except _Unclear as error:
         return _unproven(str(error))
     return _compare(before, after)
 
@@ -85,6 +84,8 @@ def _page(page_tokens: int) -> str:
 
 def _answer(ask: Ask, prompt: str, tokens: int = _ANSWER_TOKENS) -> Reply:
     reply = ask(prompt, tokens)
+    if reply.refused:
+        raise _Unclear(f"the server refuses the question: {reply.reason}")
     if reply.text is None:
         raise _NoAnswer(reply.reason)
     return reply
@@ -95,17 +96,18 @@ def _fill(ask: Ask, tiers: Tiers, until: float) -> None:
     longest = min(tiers.context_tokens or tiers.device_tokens, tiers.device_tokens) // 4
     wanted = max(min(_FILL_TOKENS, longest), 1)
     # The time makes the texts new to a server that was proven before.
-    filled, characters, seed = 0, wanted * _CHARACTERS_PER_TOKEN, time.time_ns()
+    # No tokenizer makes more tokens than digits; the first answer tells how many fewer.
+    filled, characters, seed = 0, wanted, time.time_ns()
     while filled < tiers.device_tokens:
         if time.monotonic() >= until:
-            raise _TooSlow(
+            raise _Unclear(
                 f"{filled:,} of {tiers.device_tokens:,} device tokens were filled when the time "
                 "was over (sglang_prove_read_back_s)"
             )
         reply = _answer(ask, _other(seed, characters), tokens=1)
         computed = (reply.prompt_tokens or 0) - (reply.cached_tokens or 0)
         if computed <= 0:
-            raise _TooSlow("the server does not tell how many tokens it computed")
+            raise _Unclear("the server does not tell how many tokens it computed")
         filled += computed
         characters = max(characters * wanted // (reply.prompt_tokens or wanted), 1)
         seed += 1

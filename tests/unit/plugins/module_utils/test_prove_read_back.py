@@ -152,10 +152,16 @@ def test_no_answer_fails_with_its_reason() -> None:
     assert proof["text"] == "no answer: HTTP 500: NaN"
 
 
+def test_a_question_that_is_refused_says_nothing_about_the_server() -> None:
+    reply = Reply(reason="HTTP 400: too long", refused=True)
+    proof = read_back(lambda _prompt, _tokens: reply, TIERS, LATER)
+    assert proof["status"] == "not_proven"
+    assert "HTTP 400" in proof["text"]
+
+
 @pytest.mark.parametrize("context", [None, 512, 131072])
 def test_no_prompt_is_longer_than_the_server_takes(context: int | None) -> None:
     server = Cache()
     assert read_back(server, replace(TIERS, context_tokens=context), LATER)["status"] == "proven"
     longest = max(size for size, tokens in server.asked if tokens == 1)
-    # The first one is sized by a guess of four characters per token.
-    assert longest <= 4 * min(context or 10**9, TIERS.device_tokens) // 4 + 32
+    assert longest <= min(context or 10**9, TIERS.device_tokens) // 4 + 32
