@@ -98,7 +98,7 @@ def _fill(ask: Ask, tiers: Tiers, until: float) -> None:
     # The time makes the texts new to a server that was proven before.
     # No tokenizer makes more tokens than digits; the first answer tells how many fewer.
     filled, characters, seed = 0, wanted, time.time_ns()
-    while filled < tiers.device_tokens:
+    while filled <= tiers.device_tokens:
         if time.monotonic() >= until:
             raise _Unclear(
                 f"{filled:,} of {tiers.device_tokens:,} device tokens were filled when the time "
@@ -106,9 +106,10 @@ def _fill(ask: Ask, tiers: Tiers, until: float) -> None:
             )
         reply = _answer(ask, _other(seed, characters), tokens=1)
         computed = (reply.prompt_tokens or 0) - (reply.cached_tokens or 0)
-        if computed <= 0:
-            raise _Unclear("the server does not tell how many tokens it computed")
-        filled += computed
+        # The last page of a prompt is not kept unless it is full.
+        if computed < tiers.page:
+            raise _Unclear(f"{computed} tokens of {wanted} were computed, too few to fill pages")
+        filled += computed // tiers.page * tiers.page
         characters = max(characters * wanted // (reply.prompt_tokens or wanted), 1)
         seed += 1
 

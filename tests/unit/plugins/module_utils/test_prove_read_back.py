@@ -38,11 +38,18 @@ class Cache:
         cached = host = 0
         if prompt in self.prompts:
             cached = (len(prompt) - 1) // self.tiers.page * self.tiers.page
-            newer = sum(map(len, self.prompts[self.prompts.index(prompt) :]))
+            # Whole pages are kept, nothing else.
+            kept = [len(seen) // self.tiers.page * self.tiers.page for seen in self.prompts]
+            newer = sum(kept[self.prompts.index(prompt) :])
             host = cached if newer > self.tiers.device_tokens else 0
             self.prompts.remove(prompt)
         self.prompts.append(prompt)
-        reply = Reply(f"answer to {len(prompt)}", None, len(prompt), cached, host)
+        reply = Reply(
+            text=f"answer to {len(prompt)}",
+            prompt_tokens=len(prompt),
+            cached_tokens=cached,
+            host_tokens=host,
+        )
         self.loads += bool(host)
         return self.changed(reply if self.source else replace(reply, host_tokens=None), host)
 
