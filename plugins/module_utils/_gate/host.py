@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from .._engine import endpoints
 from .._engine.version import Version
-from .._layout import cache_folder, secrets_file, state_folder
+from .._layout import cache_folder, state_folder
+from .access import find_obstacle
 from .checks import BLOCKED, GIB, WARNED, Check, Subject, gib, passed, unknown
 from .processes import Process, listeners
 
@@ -78,10 +80,12 @@ def check_memory(subject: Subject) -> Check:
 
 
 def check_weights(subject: Subject) -> Check:
-    """Every file of model and draft must be there, at its full length."""
-    name, needed = "weights", "all weight files, complete"
+    """Every file of model and draft must be there, whole, and readable for the unit's user."""
+    name, needed = "weights", "all weight files, complete and readable"
+    variable, remedy = "sglang_model_path", "fetch the files again"
     problems: list[str] = []
     unclear: list[str] = []
+    fetching: list[str] = []
     seen: list[str] = []
     for part in ("model", "draft"):
         model = subject.fact(part)
@@ -90,29 +94,62 @@ def check_weights(subject: Subject) -> Check:
                 unclear.append("the model folder was not probed")
             continue
         path = model.get("path") or part
-        if not model.get("present"):
-            problems.append(f"{path}: {model.get('reason') or 'not there'}")
-            continue
-        missing = model.get("missing_count") or len(model.get("missing_files") or [])
-        truncated = model.get("truncated_files") or []
-        if missing:
-            first = (model.get("missing_files") or ["?"])[0]
-            problems.append(f"{path}: {missing} files missing, the first is {first}")
-        if truncated:
-            problems.append(f"{path}: cut short: {', '.join(truncated)}")
-        if not missing and not truncated:
-            count, size = model.get("weights_files"), model.get("weights_bytes")
-            if count is None or size is None:
-                unclear.append(f"{path}: the weight files could not be counted")
-            else:
-                seen.append(f"{part}: {count} files, {size / 1e9:.1f} GB")
+        found = _weight_problems(model)
+        problems += [f"{path}: {problem}" for problem in found]
+        unfinished = model.get("unfinished_files") or []
+        if unfinished:
+            count = model.get("unfinished_count") or len(unfinished)
+            fetching.append(f"{path}: {count} unfinished downloads, the first is {unfinished[0]}")
+        count, size = model.get("weights_files"), model.get("weights_bytes")
+        if not found and (count is None or size is None):
+            unclear.append(f"{path}: the weight files could not be counted")
+        elif not found:
+            seen.append(f"{part}: {count} files, {size / 1e9:.1f} GB")
+    if not problems:
+        problems, remedy = _closed_to_the_user(subject)
+        variable = "sglang_user"
     if problems:
-        return Check(
-            name, BLOCKED, "; ".join(problems), needed, "fetch the files again", "sglang_model_path"
-        )
+        return Check(name, BLOCKED, "; ".join(problems), needed, remedy, variable)
     if unclear:
         return unknown(name, "; ".join(unclear), needed)
+    if fetching:
+        measured = "; ".join([*seen, *fetching])
+        return Check(
+            name, WARNED, measured, needed, "let the download end, or remove what is left of it"
+        )
     return passed(name, "; ".join(seen), needed)
+
+
+def _weight_problems(model: dict[str, Any]) -> list[str]:
+    """Why the engine would not load a model, in words."""
+    if not model.get("present"):
+        return [str(model.get("reason") or "not there")]
+    found: list[str] = []
+    missing = model.get("missing_count") or len(model.get("missing_files") or [])
+    if missing:
+        first = (model.get("missing_files") or ["?"])[0]
+        found.append(f"{missing} files missing, the first is {first}")
+    return found + list(model.get("damaged_files") or [])
+
+
+def _closed_to_the_user(subject: Subject) -> tuple[list[str], str]:
+    """Files that the unit's user may not read, and the remedy; nothing where it cannot be tried."""
+    user = subject.service("User") or "root"
+    for part in ("model", "draft"):
+        path = subject.fact(part, "path")
+        if not path:
+            continue
+        try:
+            obstacle = find_obstacle(
+                subject.root / str(path).lstrip("/"), user, subject.service("Group")
+            )
+        except (LookupError, PermissionError):
+            # The check of the arguments tells of a user that does not exist.
+            return [], ""
+        if obstacle:
+            problem = f"{user} cannot read {obstacle.path}: {obstacle.reason}"
+            return [problem], f"give {user} the right to read it, or choose another user"
+    return [], ""
 
 
 def check_engine(subject: Subject) -> Check:
@@ -224,29 +261,4 @@ def check_load_barrier(subject: Subject) -> Check:
         needed,
         "faster storage, or a model folder that fits the page cache",
         "sglang_model_path",
-    )
-
-
-def freeze_file(instance: str) -> str:
-    """Return the file whose presence forbids restarts; its first line says why."""
-    return str(Path(secrets_file(instance)).with_name("freeze"))
-
-
-def check_window(subject: Subject) -> Check:
-    """A freeze file on the host forbids restarts."""
-    path = freeze_file(str(subject.planned("instance") or ""))
-    name, needed = "window", f"no file {path}"
-    try:
-        text = (subject.root / path.lstrip("/")).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return passed(name, "no freeze", needed)
-    except OSError as error:
-        return unknown(name, f"{path}: {error.strerror}", needed)
-    reason = text.partition("\n")[0].strip()
-    return Check(
-        name,
-        BLOCKED,
-        f"frozen: {reason or 'no reason given'}",
-        needed,
-        f"remove {path} when restarts are allowed again",
     )

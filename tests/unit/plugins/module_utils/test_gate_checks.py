@@ -93,6 +93,18 @@ def test_a_lost_gpu_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_another_instance_on_other_gpus_does_not_block(tmp_path: Path) -> None:
+    taken = [{"pid": 77, "memory_bytes": 80 * GIB, "unit": "sglang-coder.service"}]
+    facts = some_facts(*(gpu(n, processes=taken) for n in (0, 1)), gpu(2), gpu(3))
+    plan = a_plan()
+    plan["capacity"]["gpus"] = [2, 3]
+    assert gpus.check_gpu_busy(subject(tmp_path, facts, plan)).status == "passed"
+    plan["capacity"]["gpus"] = [1, 2]
+    assert gpus.check_gpu_busy(subject(tmp_path, facts, plan)).status == "blocked"
+    plan["capacity"]["gpus"] = [3]
+    assert gpus.check_gpus(subject(tmp_path, facts, plan)).measured == "1 present"
+
+
 def test_a_loaded_driver_without_any_gpu_is_refused(tmp_path: Path) -> None:
     broken = {**NO_GPU, "driver": {"loaded": "580.95.05", "library": "580.95.05"}}
     result = gpus.check_gpus(subject(tmp_path, some_facts(gpu=broken)))
@@ -260,9 +272,20 @@ def model(**changes: Any) -> dict[str, Any]:
             "/srv/models/m: 12 files missing, the first is w-3.safetensors",
         ),
         (
-            some_facts(draft=model(path="/srv/models/d", truncated_files=["w.safetensors"])),
+            some_facts(
+                draft=model(
+                    path="/srv/models/d",
+                    damaged_files=["w.safetensors: cut short: 3 of 4 bytes"],
+                )
+            ),
             "blocked",
-            "/srv/models/d: cut short: w.safetensors",
+            "/srv/models/d: w.safetensors: cut short: 3 of 4 bytes",
+        ),
+        (
+            some_facts(model=model(unfinished_files=["a.incomplete"], unfinished_count=2)),
+            "warned",
+            "model: 3 files, 7.0 GB; /srv/models/m: 2 unfinished downloads, "
+            "the first is a.incomplete",
         ),
         (
             some_facts(model=model(weights_files=None)),
@@ -380,17 +403,6 @@ def test_a_load_beyond_the_engine_s_barrier_is_a_warning(
 ) -> None:
     facts = some_facts(server={"startup": {"load_s": load_s}})
     assert host.check_load_barrier(subject(tmp_path, facts)).status == status
-
-
-def test_a_freeze_file_forbids_restarts_with_its_first_line(tmp_path: Path) -> None:
-    assert host.check_window(subject(tmp_path)).status == "passed"
-    folder = tmp_path / "etc/sglang/kimi"
-    folder.mkdir(parents=True)
-    (folder / "freeze").write_text("benchmark until Friday\nask Ada\n")
-    result = host.check_window(subject(tmp_path))
-    assert (result.status, result.measured) == ("blocked", "frozen: benchmark until Friday")
-    (folder / "freeze").write_text("")
-    assert host.check_window(subject(tmp_path)).measured == "frozen: no reason given"
 
 
 # --- all together --------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Model folders: geometry by configuration, weights by files."""
+"""Model folders: geometry by configuration."""
 
 from __future__ import annotations
 
@@ -17,24 +17,10 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_rec
 )
 
 
-def model_of(folder: Path, config: Any, **files: bytes) -> dict[str, Any]:
-    """The facts of a real folder; C(files) by name without an ending are shards."""
+def model_of(folder: Path, config: Any) -> dict[str, Any]:
+    """The facts of a real folder with this configuration."""
     (folder / "config.json").write_text(json.dumps(config))
-    for name, data in files.items():
-        (folder / f"{name}.safetensors").write_bytes(data)
     return read_model(Live(), "model", str(folder))
-
-
-def shard(size: int = 64) -> bytes:
-    """A whole safetensors file."""
-    header = json.dumps(
-        {
-            "__metadata__": {},
-            "a": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]},
-            "b": {"dtype": "U8", "shape": [size - 8], "data_offsets": [8, size]},
-        }
-    ).encode()
-    return len(header).to_bytes(8, "little") + header + bytes(size)
 
 
 def test_the_headline_model() -> None:
@@ -46,15 +32,12 @@ def test_the_headline_model() -> None:
     assert (model["quantization"], model["dtype"]) == ("compressed-tensors", "bfloat16")
     assert model["context_tokens"] == 262144
     assert model["multimodal"] is True
-    assert (model["weights_files"], model["missing_count"]) == (64, 0)
-    assert model["weights_bytes"] == sum(8545508480 + shard for shard in range(64))
 
 
 def test_the_headline_draft() -> None:
     draft = facts_of("headline")["draft"]
     assert (draft["attention"], draft["layers"], draft["kv_heads"]) == ("gqa", 1, 64)
     assert draft["head_dim"] == draft["v_head_dim"] == 128
-    assert draft["weights_bytes"] == 3221225472
 
 
 GQA = {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}
@@ -111,58 +94,6 @@ def test_values_that_the_configuration_implies(tmp_path: Path) -> None:
 def test_the_context_the_engine_derives(tmp_path: Path, tokens: int, scaling: Any) -> None:
     config = {"max_position_embeddings": 4096, "rope_scaling": scaling}
     assert model_of(tmp_path, config)["context_tokens"] == tokens
-
-
-def index(folder: Path, names: list[str], size: int) -> None:
-    (folder / "model.safetensors.index.json").write_text(
-        json.dumps(
-            {
-                "metadata": {"total_size": size},
-                "weight_map": {f"layer.{position}": name for position, name in enumerate(names)},
-            }
-        )
-    )
-
-
-def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
-    index(tmp_path, [f"m{number}.safetensors" for number in range(9)], 5000)
-    model = model_of(tmp_path, GQA, m3=shard())
-    assert (model["weights_files"], model["missing_count"]) == (9, 8)
-    assert model["missing_files"] == [f"m{number}.safetensors" for number in (0, 1, 2, 4, 5)]
-    assert model["weights_bytes"] == 5000
-
-
-def test_a_folder_without_an_index_has_the_shards_it_has(tmp_path: Path) -> None:
-    model = model_of(tmp_path, GQA, model=shard(), consolidated=shard())
-    assert (model["weights_files"], model["weights_bytes"]) == (1, len(shard()))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        shard()[:-1],
-        shard()[:40],
-        shard()[:3],
-        b"",
-        (1 << 62).to_bytes(8, "little") + b"{}",
-    ],
-)
-def test_a_shard_shorter_than_its_header_says_is_truncated(tmp_path: Path, data: bytes) -> None:
-    index(tmp_path, ["a.safetensors", "b.safetensors"], 100)
-    model = model_of(tmp_path, GQA, a=shard(), b=data)
-    assert model["truncated_files"] == ["b.safetensors"]
-    assert model["missing_count"] == 0
-
-
-def test_a_whole_shard_is_not_truncated(tmp_path: Path) -> None:
-    assert model_of(tmp_path, GQA, a=shard(), b=shard(1000))["truncated_files"] == []
-
-
-def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
-    first = model_of(tmp_path, GQA, a=shard())["fingerprint"]
-    assert len(first) == 16 and model_of(tmp_path, GQA)["fingerprint"] == first
-    assert model_of(tmp_path, {**GQA, "x": 1})["fingerprint"] != first
-    assert model_of(tmp_path, GQA, a=shard(65))["fingerprint"] != first
 
 
 def test_why_a_model_is_not_there(tmp_path: Path) -> None:
