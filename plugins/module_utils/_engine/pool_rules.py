@@ -50,8 +50,16 @@ MEM_FRACTION_CEILING = 0.92
 GPU_MARGIN_BYTES = 2 * GIB
 """GPU memory to keep free of what a running server left free."""
 
-FP8_DTYPES = frozenset({"fp8_e4m3", "fp8_e5m2"})
-_ELEMENT_BYTES = {"bf16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
+WINDOW_RATIO_DEFAULT = 0.8
+"""Tokens of the sliding-window pool for each token of the pool of full layers."""
+
+STATE_RATIO_DEFAULT = 0.9
+"""Bytes of recurrent states for each byte of KV cache."""
+
+SPECULATIVE_REQUESTS_DEFAULT = 48
+SPECULATIVE_TOKENS_DEFAULT = 4
+"""Running requests and draft tokens that the engine takes when speculation does not say."""
+
 _BACKEND_PAGE_TOKENS = {"flashmla": 64, "cutlass_mla": 128, "trtllm_mla": 64, "dsa": 64, "nsa": 64}
 
 _DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -91,16 +99,33 @@ class PoolRules:
     draft_in_budget: bool = False
     multimodal_reservation: bool = False
     token_suffixes: bool = False
+    store_folder: bool = False
+    window_host: bool = False
+    state_host: bool = False
+    state_dtype_in_config: bool = False
+    state_shares_draft: bool = False
+    state_spare_slot: bool = False
+    compact_index: bool = False
 
 
 _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("0.5.5", {"padding_page": True}),
-    ("0.5.10", {"token_suffixes": True}),
+    ("0.5.9", {"state_dtype_in_config": True, "store_folder": True}),
+    ("0.5.10", {"token_suffixes": True, "state_host": True}),
     ("0.5.11", {"draft_pool": True, "indexer_pool": True}),
-    ("0.5.13", {"hugepages": True}),
+    ("0.5.13", {"hugepages": True, "window_host": True, "state_shares_draft": True}),
     ("0.5.14", {"draft_in_budget": True}),
     ("0.5.15", {"smaller_pool_fails": False}),
-    ("0.5.18", {"numa_bind": True, "multimodal_reservation": True, "packed_draft": True}),
+    (
+        "0.5.18",
+        {
+            "numa_bind": True,
+            "multimodal_reservation": True,
+            "packed_draft": True,
+            "state_spare_slot": True,
+            "compact_index": True,
+        },
+    ),
     # Since then a large pool is registered in chunks, so the driver's limit no longer matters.
     ("0.5.19", {"guard": "ranks", "registration_limit_bytes": None}),
     ("0.5.21", {"guard": "cgroup", "auto_size": True}),
@@ -114,17 +139,6 @@ def pool_rules(version: Version) -> PoolRules:
         if version >= since:
             merged.update(change)
     return PoolRules(**merged)
-
-
-def element_bytes(kv_cache_dtype: str, dtype: str | None) -> int | None:
-    """Bytes of one KV element, or None for a packed format that is not computed here.
-
-    `auto` follows the model's dtype, and the engine loads 32-bit checkpoints as 16-bit unless
-    `dtype` says otherwise.
-    """
-    if kv_cache_dtype == "auto":
-        return 4 if dtype in ("float", "float32") else 2
-    return _ELEMENT_BYTES.get(kv_cache_dtype)
 
 
 def default_page_tokens(attention_backend: str | None, has_indexer: bool) -> int:

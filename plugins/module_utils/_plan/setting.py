@@ -8,20 +8,19 @@ Private to the collection.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._engine.pool_rules import (
-    FP8_DTYPES,
-    PoolRules,
-    default_page_tokens,
-    element_bytes,
-    pool_rules,
-    read_tokens,
-)
+from .._engine.architectures import mirrors_window
+from .._engine.kv_format import FP8_DTYPES, KvFormat, kv_format
+from .._engine.pool_rules import PoolRules, default_page_tokens, pool_rules, read_tokens
 from .._engine.version import Version
+from .._facts import devices
 from .kv import TokenBytes, token_bytes
+from .layout import Extra, own_draft, read_layout, resolved_dtype, state_wish, window_ratio
+from .state import StateWish
 
 _NO_DRAFT_ALGORITHMS = frozenset({"NGRAM"})
 
@@ -36,8 +35,12 @@ def part(facts: Mapping[str, Any], *path: str) -> dict[str, Any]:
 
 def extra_argument(wishes: Mapping[str, Any], name: str) -> Any:
     """Value of a flag given through sglang_extra_args, with or without its dashes, else None."""
-    extra = wishes.get("sglang_extra_args") or {}
-    return extra.get(name, extra.get(f"--{name}"))
+    return extra_arguments(wishes).value(name)
+
+
+def extra_arguments(wishes: Mapping[str, Any]) -> Extra:
+    """The flags of sglang_extra_args."""
+    return Extra(wishes.get("sglang_extra_args") or {})
 
 
 def argv_value(argv: Sequence[str], names: tuple[str, ...]) -> str | None:
@@ -87,7 +90,10 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Pool:
-    """One host pool of a rank: each has as many token slots as the target's."""
+    """One host pool of a rank: each has as many token slots as the target's.
+
+    A pool of another number of slots is counted by its bytes for each slot of the target.
+    """
 
     name: str
     bytes_per_token: int
@@ -109,11 +115,19 @@ class Setting:
     unified_memory: bool
     model: Mapping[str, Any]
     model_context: int | None
+    capability: float | None
+    format: KvFormat | None
+    window_ratio: float
+    state_wish: StateWish
+    state_bytes_per_token: int | None = None
 
     @property
     def pools(self) -> tuple[Pool, ...] | None:
-        """Host pools of one rank in the order in which it allocates them; None when unknown."""
-        if self.target is None or (self.draft is None and self.mirrors_draft):
+        """Host pools of one rank in the order in which it allocates them; None when unknown.
+
+        Recurrent states are known once the device tier is, see `with_states`.
+        """
+        if self.target is None or self.not_mirrored is not None:
             return None
         draft = self.draft.device if self.draft and self.mirrors_draft else 0
         if draft and self._packs_draft:
@@ -122,9 +136,37 @@ class Setting:
             pools = [Pool("target", self.target.kv)]
         if self.target.indexer and self.rules.indexer_pool:
             pools.append(Pool("indexer", self.target.indexer))
+        if self.target.window:
+            pools.append(Pool("window", math.ceil(self.target.window * self.window_ratio)))
+        if self.target.state:
+            pools.append(Pool("state", self.state_bytes_per_token or 0))
         if draft and not self._packs_draft:
             pools.append(Pool("draft", draft))
         return tuple(pools)
+
+    @property
+    def not_mirrored(self) -> str | None:
+        """Why HiCache cannot copy the device pools, or its bytes are not computed; else None."""
+        target, version = self.target, self.version
+        if target is None:
+            attention = self.model.get("attention") or "unknown"
+            return f"bytes per token are unknown (attention {attention}, KV format {self.kv_dtype})"
+        if self.draft is None and self.mirrors_draft:
+            return "the KV geometry of the draft model is unknown"
+        if self.format is not None and not self.format.is_plain:
+            return f"copies of a KV cache in {self.kv_dtype} are not computed"
+        if target.window and not self.rules.window_host:
+            return f"SGLang {version} has no host pool for sliding-window layers; 0.5.13 has"
+        if target.window and not mirrors_window(self.model.get("architecture"), version):
+            return (
+                f"with HiCache, SGLang {version} gives up the pool of this model's sliding-window "
+                "layers"
+            )
+        if target.state and not self.rules.state_host:
+            return f"SGLang {version} has no host pool for recurrent states; 0.5.10 has"
+        if target.state and self.state_bytes_per_token is None:
+            return "the number of recurrent states on the device is unknown"
+        return None
 
     @property
     def mirrors_draft(self) -> bool:
@@ -147,15 +189,28 @@ class Setting:
         cell = self.target.device
         if self.rules.draft_in_budget and self.wants_draft:
             draft_layers = self.draft.layers if self.draft else 1
-            cell += cell * draft_layers // self.target.layers
-        return cell
+            cell += cell * draft_layers // max(self.target.layers, 1)
+        return cell + self._window_bytes
 
     @property
     def device_bytes(self) -> int | None:
         """Bytes that one token really takes on the GPU of one rank, draft included."""
         if self.target is None:
             return None
-        return self.target.device + (self.draft.device if self.draft else 0)
+        draft = self.draft.device if self.draft else 0
+        return self.target.device + self._window_bytes + draft
+
+    @property
+    def _window_bytes(self) -> int:
+        """Bytes of the sliding-window pool for each token of the other pool."""
+        return math.ceil(self.target.window * self.window_ratio) if self.target else 0
+
+    def with_states(self, device_tokens: int | None, slots: int | None) -> Setting:
+        """The same setting once it is known how many states a rank keeps on the device."""
+        if self.target is None or not self.target.state or not device_tokens or slots is None:
+            return self
+        share = math.ceil(slots * self.target.state / device_tokens)
+        return replace(self, state_bytes_per_token=share)
 
 
 def read_setting(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> Setting:
@@ -165,22 +220,25 @@ def read_setting(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> Setting
     rules = pool_rules(version)
     model = part(facts, "model")
     context = read_tokens(wishes.get("sglang_context_length"), rules) or model.get("context_tokens")
+    parallel, extra = _parallel(wishes), extra_arguments(wishes)
+    groups = parallel.dp if parallel.dp_attention else 1
     setting = Setting(
         version=version,
         rules=rules,
-        parallel=_parallel(wishes),
+        parallel=parallel,
         page=_page(facts, wishes, model),
         kv_dtype=_kv_dtype(facts, wishes),
         target=None,
         draft=None,
         wants_draft=_wants_draft(wishes),
         drafts_itself=_wants_draft(wishes) and not wishes.get("sglang_model_draft_path"),
-        unified_memory=any(
-            device.get("memory_kind") == "unified"
-            for device in part(facts, "gpu").get("devices") or []
-        ),
+        unified_memory=any(device.get("memory_kind") == "unified" for device in devices(facts)),
         model=model,
         model_context=context,
+        capability=_capability(facts),
+        format=None,
+        window_ratio=window_ratio(extra),
+        state_wish=state_wish(wishes, groups, _is_speculative(wishes), extra),
     )
     return with_kv_dtype(setting, facts, wishes, setting.kv_dtype)
 
@@ -189,13 +247,31 @@ def with_kv_dtype(
     setting: Setting, facts: Mapping[str, Any], wishes: Mapping[str, Any], kv_dtype: str
 ) -> Setting:
     """The same setting with its KV cache in another format."""
-    element = element_bytes(kv_dtype, wishes.get("sglang_dtype"))
-    target = draft = None
-    if element is not None:
-        parallel = setting.parallel
-        target = token_bytes(setting.model, parallel.attention_tp, parallel.pp, element)
-        draft = _draft_bytes(setting, facts, target, element)
-    return replace(setting, kv_dtype=kv_dtype, target=target, draft=draft)
+    target, found = _token_bytes(setting, wishes, setting.model, setting.parallel.pp, kv_dtype)
+    draft = _draft_bytes(setting, facts, wishes, target, kv_dtype)
+    return replace(setting, kv_dtype=kv_dtype, format=found, target=target, draft=draft)
+
+
+def _token_bytes(
+    setting: Setting, wishes: Mapping[str, Any], model: Mapping[str, Any], pp: int, kv_dtype: str
+) -> tuple[TokenBytes | None, KvFormat | None]:
+    """Bytes per token of a model, and the format that its KV is kept in."""
+    version, capability = setting.version, setting.capability
+    resolved = resolved_dtype(kv_dtype, model, capability)
+    found = kv_format(resolved, wishes.get("sglang_dtype"), version)
+    if found is None:
+        return None, None
+    layout = read_layout(
+        found,
+        model,
+        version,
+        attention_tp=setting.parallel.attention_tp,
+        pp=pp,
+        capability=capability,
+        extra=extra_arguments(wishes),
+        environment=wishes.get("sglang_environment") or {},
+    )
+    return token_bytes(model, layout), found
 
 
 def is_fp8(kv_dtype: str) -> bool:
@@ -230,6 +306,16 @@ def _parallel(wishes: Mapping[str, Any]) -> Parallel:
     )
 
 
+def _capability(facts: Mapping[str, Any]) -> float | None:
+    """Compute capability of the first GPU, such as 12.0; None when unknown."""
+    named = next((device.get("compute_capability") for device in devices(facts)), None)
+    return None if named is None else float(named)
+
+
+def _is_speculative(wishes: Mapping[str, Any]) -> bool:
+    return bool(wishes.get("sglang_speculative_algorithm"))
+
+
 def _wants_draft(wishes: Mapping[str, Any]) -> bool:
     algorithm = str(wishes.get("sglang_speculative_algorithm") or "").upper()
     if wishes.get("sglang_model_draft_path"):
@@ -238,12 +324,18 @@ def _wants_draft(wishes: Mapping[str, Any]) -> bool:
 
 
 def _draft_bytes(
-    setting: Setting, facts: Mapping[str, Any], target: TokenBytes | None, element: int
+    setting: Setting,
+    facts: Mapping[str, Any],
+    wishes: Mapping[str, Any],
+    target: TokenBytes | None,
+    kv_dtype: str,
 ) -> TokenBytes | None:
-    """The draft's bytes per token; those of one target layer when the model drafts for itself."""
-    if setting.drafts_itself and target is not None:
-        return TokenBytes(target.kv // target.layers, target.indexer // target.layers, layers=1)
+    """The draft's bytes per token; of layers of the target itself when it drafts for itself."""
     if not setting.wants_draft:
         return None
+    draft: Mapping[str, Any] = part(facts, "draft")
+    if setting.drafts_itself and target is not None:
+        draft = own_draft(setting.model, setting.version)
+        kv_dtype = resolved_dtype(kv_dtype, setting.model, setting.capability)
     # A draft runs whole on the last pipeline stage.
-    return token_bytes(part(facts, "draft"), setting.parallel.attention_tp, 1, element)
+    return _token_bytes(setting, wishes, draft, 1, kv_dtype)[0]

@@ -11,7 +11,6 @@ import pytest
 from ansible_collections.llmops.sglang.plugins.module_utils._engine.pool_rules import (
     PoolRules,
     default_page_tokens,
-    element_bytes,
     pool_rules,
     read_tokens,
 )
@@ -19,14 +18,21 @@ from ansible_collections.llmops.sglang.plugins.module_utils._engine.version impo
 
 FIRST = {
     "padding_page": "0.5.5.post3",
+    "state_dtype_in_config": "0.5.9",
+    "store_folder": "0.5.9",
     "token_suffixes": "0.5.10.post1",
+    "state_host": "0.5.10.post1",
     "draft_pool": "0.5.11",
     "indexer_pool": "0.5.11",
     "hugepages": "0.5.13.post1",
+    "window_host": "0.5.13.post1",
+    "state_shares_draft": "0.5.13.post1",
     "draft_in_budget": "0.5.14",
     "numa_bind": "0.5.18",
     "packed_draft": "0.5.18",
     "multimodal_reservation": "0.5.18",
+    "state_spare_slot": "0.5.18",
+    "compact_index": "0.5.18",
     "auto_size": "0.5.21",
 }
 
@@ -89,13 +95,6 @@ def test_what_the_engine_would_not_read(text: str) -> None:
 def test_old_versions_know_no_suffix() -> None:
     with pytest.raises(ValueError, match="256k"):
         read_tokens("256k", pool_rules(Version.parse("0.5.9")))
-
-
-def test_bytes_of_an_element() -> None:
-    assert element_bytes("auto", None) == element_bytes("auto", "bfloat16") == 2
-    assert element_bytes("auto", "float32") == 4
-    assert element_bytes("fp8_e5m2", "float32") == 1
-    assert element_bytes("nvfp4", None) is None
 
 
 def test_pages_of_backends() -> None:
