@@ -45,6 +45,7 @@ STAGES = {
     "lint": "yamllint, ruff, mypy, ansible-lint, documentation",
     "sanity": "ansible-test sanity on every Python present",
     "unit": "pytest with the controller's Python, then with the oldest that a host may have",
+    "pages": "the HTML report in headless Chromium",
     "lab": "pytest for the lab's own parts",
     "molecule": "each scenario: molecule:default, molecule:headline, ...",
 }
@@ -466,6 +467,13 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
+def pages(tools: Tools) -> Iterator[Check]:
+    """Pictures of the page and the printed one are kept beside the logs."""
+    env = {**tools.env, "PAGES_OUT": str(LOGS / "pages")}
+    argv = tools("python", "-m", "pytest", "-q", "--color=no", "tests/pages")
+    yield Check("chromium", argv, 300, env=env, count=per_pytest_test)
+
+
 def lab(tools: Tools) -> Iterator[Check]:
     folders = sorted(
         str(path.relative_to(COPY)) for path in COPY.glob("molecule/lab/**/tests") if path.is_dir()
@@ -495,6 +503,7 @@ RUNNERS: dict[str, Callable[[Tools], Iterator[Check]]] = {
     "lint": lint,
     "sanity": sanity,
     "unit": unit,
+    "pages": pages,
     "lab": lab,
     "molecule": molecule,
 }

@@ -14,10 +14,11 @@ from ansible_collections.llmops.sglang.plugins.module_utils._plan.compose import
     compose_plan,
     refusals,
 )
-from ansible_collections.llmops.sglang.plugins.module_utils._render.findings import findings_text
-from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import (
-    capacity_table,
+from ansible_collections.llmops.sglang.plugins.module_utils._render.comparison import (
+    comparison_diff,
+    tier_lines,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._render.findings import findings_text
 from ansible_collections.llmops.sglang.plugins.plugin_utils._variables import typed
 
 ARGUMENT_SPEC = {
@@ -47,7 +48,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from error
         plan = compose_plan(options["facts"], variables)
-        result.update(changed=False, plan=plan, table=capacity_table(plan["capacity"]))
+        result.update(changed=False, plan=plan, table=tier_lines(plan["capacity"]))
+        diff = comparison_diff(plan) if self._task.diff else None
+        if diff:
+            result["diff"] = diff
         refused = refusals(plan)
         if refused and options["refuse"]:
             result.update(failed=True, msg=findings_text(refused))

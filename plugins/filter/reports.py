@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_collections.llmops.sglang.plugins.module_utils._render.comparison import (
+    comparison_report,
+)
 from ansible_collections.llmops.sglang.plugins.module_utils._render.fleet_report import (
     fleet_report,
 )
@@ -16,23 +19,28 @@ from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report 
     prove_report,
 )
 from ansible_collections.llmops.sglang.plugins.module_utils._render.host_report import host_report
+from ansible_collections.llmops.sglang.plugins.module_utils._render.html_page import fleet_page
 from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import (
     options_report,
     plan_report,
 )
 
+HostVars = Mapping[str, Mapping[str, Any]]
+
 
 class FilterModule:
-    """The filters `host_report`, `plan_report`, `gate_report`, `prove_report`, `fleet_report`."""
+    """The filters; the text reports take the host's name second."""
 
     def filters(self) -> dict[str, Callable[..., str]]:
-        """Names to functions; the subject comes first, the host's name second."""
+        """Names to functions."""
         return {
             "host_report": _host_report,
             "plan_report": _plan_report,
+            "tiers_report": comparison_report,
             "gate_report": lambda gate, name: gate_report(name, gate),
             "prove_report": lambda proof, name: prove_report(name, proof),
             "fleet_report": _fleet_report,
+            "fleet_page": _fleet_page,
         }
 
 
@@ -47,15 +55,29 @@ def _plan_report(plan: dict[str, Any], name: str) -> str:
     return plan_report(name, plan["capacity"], plan["findings"])
 
 
-def _fleet_report(hostvars: Mapping[str, Mapping[str, Any]], names: list[str]) -> str:
-    """What the role registered on each host, as far as its run came."""
-    return fleet_report(
-        {
-            name: {
-                "plan": (hostvars[name].get("__sglang_plan") or {}).get("plan"),
-                "gate": hostvars[name].get("__sglang_gate"),
-                "proof": hostvars[name].get("__sglang_proof"),
-            }
-            for name in names
-        }
-    )
+def _fleet_report(hostvars: HostVars, names: list[str]) -> str:
+    return fleet_report({name: _found(hostvars[name]) for name in names})
+
+
+def _fleet_page(hostvars: HostVars, names: list[str]) -> str:
+    return fleet_page({name: _found(hostvars[name]) for name in names})
+
+
+def _found(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the role registered on a host, as far as its run came."""
+    return {
+        "facts": (variables.get("ansible_facts") or {}).get("sglang"),
+        "plan": (variables.get("__sglang_plan") or {}).get("plan"),
+        "gate": variables.get("__sglang_gate"),
+        "proof": variables.get("__sglang_proof"),
+        "failure": _failure(variables),
+    }
+
+
+def _failure(variables: Mapping[str, Any]) -> str | None:
+    """Why a host was not measured or not planned for; None when it was, or is none of our doing."""
+    for name in ("__sglang_probe", "__sglang_plan"):
+        result = variables.get(name) or {}
+        if result.get("failed") or result.get("unreachable"):
+            return str(result.get("msg") or "for a reason that the run's output tells")
+    return None if "__sglang_probe" in variables else "the run ended before it was measured"

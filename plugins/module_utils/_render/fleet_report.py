@@ -8,6 +8,7 @@ Private to the collection.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _HEAD = ("host", "instance", "engine", "device tokens", "in reach", "result")
@@ -30,7 +31,7 @@ def _row(name: str, parts: dict[str, Any]) -> tuple[str, ...]:
         str((plan.get("engine") or {}).get("version") or "-"),
         _count(tokens.get("device")),
         _count(tokens.get("in_reach")),
-        _outcome(parts),
+        outcome(parts),
     )
 
 
@@ -38,7 +39,7 @@ def _count(tokens: int | None) -> str:
     return "-" if tokens is None else f"{tokens:,}"
 
 
-def _outcome(parts: dict[str, Any]) -> str:
+def outcome(parts: Mapping[str, Any]) -> str:
     """What became of the host, from the last room its run reached."""
     gate, proof = parts.get("gate") or {}, parts.get("proof") or {}
     if proof and not proof.get("failed") and not proof.get("skipped"):

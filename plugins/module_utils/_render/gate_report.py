@@ -103,7 +103,7 @@ def prove_report(name: str, result: dict[str, Any]) -> str:
     if failed or result.get("cause"):
         return _failure(name, result, failed)
     ready_s = result.get("ready_s")
-    lines = [] if ready_s is None else [f"{name}   fired up after {_clock(ready_s)}"]
+    lines = [] if ready_s is None else [f"{name}   fired up after {clock(ready_s)}"]
     proven = [
         proof["text"]
         for proof in proofs
@@ -140,7 +140,8 @@ def _told(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Seconds as a person reads them: 7 s, 4:41."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}" if minutes else f"{rest} s"
 

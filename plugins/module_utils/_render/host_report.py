@@ -8,35 +8,45 @@ Private to the collection.
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
+from .._facts import devices
 from .page import WIDTH, size
+from .words import (
+    Facts,
+    day,
+    gib_number,
+    gib_whole,
+    gpu_troubles,
+    gpu_words,
+    mig_words,
+    number,
+    part,
+    server_state,
+)
 
 _INDENT = 6
 _GAP = "   "
-_GIB = 1 << 30
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _GONE = "its line is no longer in the journal"
-
-_Facts = Mapping[str, Any]
 
 
 def host_report(name: str, facts: dict[str, Any], capacity: dict[str, Any] | None = None) -> str:
     """Return the lines about one host; `facts` of host_facts, `capacity` of a plan. Ends with a
     newline. What is not known says so, with the reason where there is one."""
-    server, startup = _part(facts, "server"), _part(facts, "server", "startup")
+    server, startup = part(facts, "server"), part(facts, "server", "startup")
     lines = _flow(_header(name, facts, server, startup), 0, "")
     lines.append("")
     if "gpu" in facts:
-        lines += _row("GPU", _gpus(_part(facts, "gpu")))
-        lines += _row("", _gpu_use(_part(facts, "gpu"), startup))
+        lines += _row("GPU", gpu_words(facts))
+        for sentence in [*mig_words(facts), *gpu_troubles(facts)]:
+            lines += _row("", [sentence])
+        lines += _row("", _gpu_use(facts, startup))
     if "memory" in facts:
         ranks = _ranks(capacity, server)
-        lines += _row("RAM", _memory(_part(facts, "memory"), startup, ranks))
+        lines += _row("RAM", _memory(part(facts, "memory"), startup, ranks))
     if capacity is not None:
         for position, items in enumerate(_pools(facts, startup, capacity)):
             lines += _row("" if position else "KV", items)
@@ -46,93 +56,53 @@ def host_report(name: str, facts: dict[str, Any], capacity: dict[str, Any] | Non
 # --- the parts -----------------------------------------------------------------------------------
 
 
-def _header(name: str, facts: _Facts, server: _Facts, startup: _Facts) -> list[str]:
+def _header(name: str, facts: Facts, server: Facts, startup: Facts) -> list[str]:
     items = [name]
     if server:
-        items += [str(server.get("unit") or "no unit"), _state(server, startup)]
-    version = _part(facts, "engine").get("version") or _part(server, "info").get("version")
+        items += [str(server.get("unit") or "no unit"), server_state(server, startup)]
+    version = part(facts, "engine").get("version") or part(server, "info").get("version")
     items.append(f"SGLang {version or 'unknown'}")
-    proven = _part(server, "proven").get("at")
+    proven = part(server, "proven").get("at")
     if proven:
-        items.append(f"proven {_day(str(proven), str(facts.get('taken_at')))}")
+        items.append(f"proven {day(str(proven), str(facts.get('taken_at')))}")
     elif server:
         items.append("not proven")
     return items
 
 
-def _state(server: _Facts, startup: _Facts) -> str:
-    """One phrase: what systemd and the log say together."""
-    if server.get("reason"):
-        return f"unknown ({server['reason']})"
-    if server.get("load_state") == "not-found":
-        return "not installed"
-    if startup.get("state") == "failed":
-        return f"failed ({startup.get('cause') or 'cause unknown'})"
-    uptime = server.get("uptime_s")
-    since = "" if uptime is None else f" {_duration(uptime)}"
-    if startup.get("state") == "starting":
-        return f"starting{since}"
-    return f"{server.get('active_state') or 'unknown'}{since}"
-
-
-def _gpus(gpu: _Facts) -> list[str]:
-    devices = gpu.get("devices") or []
-    if not devices:
-        return [f"none ({gpu.get('reason') or 'the host has no GPU'})"]
-    kinds: dict[str, int] = {}
-    for device in devices:
-        kind = f"{_short_name(device.get('name'))}, {_gpu_size(device)}"
-        kinds[kind] = kinds.get(kind, 0) + 1
-    items = [f"{count} x {kind}" for kind, count in kinds.items()]
-    if gpu.get("topology"):
-        items[-1] += ", NVLink" if gpu["topology"] == "NVLINK" else ", PCIe"
-    driver = _part(gpu, "driver")
-    items[-1] += f", driver {driver.get('loaded') or 'unknown'}"
-    if driver.get("library") and driver["library"] != driver.get("loaded"):
-        items[-1] += f" ({driver['library']} on disk)"
-    return items
-
-
-def _gpu_size(device: _Facts) -> str:
-    if device.get("memory_kind") == "unified":
-        return "memory shared with the host"
-    reason = _part(device, "unknown").get("memory_total_bytes")
-    return _gib(device.get("memory_total_bytes"), reason)
-
-
-def _gpu_use(gpu: _Facts, startup: _Facts) -> list[str]:
+def _gpu_use(facts: Facts, startup: Facts) -> list[str]:
     """What the memory of the fullest GPU is used for."""
     sizes = [
         (device["memory_free_bytes"], device["memory_total_bytes"])
-        for device in gpu.get("devices") or []
+        for device in devices(facts)
         if device.get("memory_free_bytes") is not None and device.get("memory_total_bytes")
     ]
     if not sizes:
         return []
     free, total = min(sizes)
     if startup.get("state") != "ready":
-        return [f"free {_number(free)} GiB on the fullest"]
+        return [f"free {gib_number(free)} GiB on the fullest"]
     weights, pool = startup.get("weights_bytes_per_rank"), startup.get("device_bytes_per_rank")
-    items = [f"weights {_number(weights)}", f"KV pool {_number(pool)}"]
+    items = [f"weights {gib_number(weights)}", f"KV pool {gib_number(pool)}"]
     if weights is not None and pool is not None:
-        items.append(f"graphs and buffers {_number(max(total - weights - pool - free, 0))}")
-    return [*items, f"free {_number(free)} GiB each"]
+        items.append(f"graphs and buffers {gib_number(max(total - weights - pool - free, 0))}")
+    return [*items, f"free {gib_number(free)} GiB each"]
 
 
-def _memory(memory: _Facts, startup: _Facts, ranks: int | None) -> list[str]:
+def _memory(memory: Facts, startup: Facts, ranks: int | None) -> list[str]:
     if memory.get("total_bytes") is None:
         return [f"unknown ({memory.get('reason') or 'no /proc/meminfo'})"]
     total, available = memory["total_bytes"], memory.get("available_bytes")
     cached, shmem = memory.get("cached_bytes"), memory.get("shmem_bytes")
     used = None if available is None else total - available
     cache = None if cached is None or shmem is None else max(cached - shmem, 0)
-    items = [f"{_whole(total)} GiB", f"used {_whole(used)}"]
+    items = [f"{gib_whole(total)} GiB", f"used {gib_whole(used)}"]
     if startup.get("state") == "ready":
-        items.append(f"pinned KV {_whole(_pinned(startup, ranks))}")
-    return [*items, f"page cache {_whole(cache)}", f"available {_whole(available)}"]
+        items.append(f"pinned KV {gib_whole(_pinned(startup, ranks))}")
+    return [*items, f"page cache {gib_whole(cache)}", f"available {gib_whole(available)}"]
 
 
-def _pinned(startup: _Facts, ranks: int | None) -> int | None:
+def _pinned(startup: Facts, ranks: int | None) -> int | None:
     """Bytes of all host pools of the node."""
     target = startup.get("host_bytes_per_rank")
     if target is None or ranks is None:
@@ -140,12 +110,12 @@ def _pinned(startup: _Facts, ranks: int | None) -> int | None:
     return int((target + (startup.get("draft_host_bytes_per_rank") or 0)) * ranks)
 
 
-def _pools(facts: _Facts, startup: _Facts, capacity: _Facts) -> list[list[str]]:
+def _pools(facts: Facts, startup: Facts, capacity: Facts) -> list[list[str]]:
     """The rows of the KV section: token size, device tier, host tier, requests."""
-    ranks = _ranks(capacity, _part(facts, "server"))
+    ranks = _ranks(capacity, part(facts, "server"))
     device, host = _tiers(startup, capacity, ranks)
     rows = [[_token_size(facts, capacity)], _tier("device tier", device), _tier("host tier", host)]
-    context = _part(capacity, "requests").get("context_tokens")
+    context = part(capacity, "requests").get("context_tokens")
     tokens = [tier["tokens"] for tier in (device, host) if tier.get("tokens")]
     allowed = capacity.get("model_context_tokens")
     # One request must fit the device tier, whatever the host tier holds.
@@ -155,7 +125,7 @@ def _pools(facts: _Facts, startup: _Facts, capacity: _Facts) -> list[list[str]]:
         rows.append(
             [
                 f"{count} {'request' if count == 1 else 'requests'} of {context:,} tokens at once; "
-                f"longest single request {_count(longest)}"
+                f"longest single request {number(longest)}"
             ]
         )
         if longest and allowed and allowed > longest:
@@ -166,11 +136,11 @@ def _pools(facts: _Facts, startup: _Facts, capacity: _Facts) -> list[list[str]]:
 
 
 def _tiers(
-    startup: _Facts, capacity: _Facts, ranks: int | None
+    startup: Facts, capacity: Facts, ranks: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Device and host tier: what the running server got, else what is planned."""
-    device = dict(_part(capacity, "device"))
-    host = {"origin": "planned", **_part(capacity, "host")}
+    device = dict(part(capacity, "device"))
+    host = {"origin": "planned", **part(capacity, "host")}
     if startup.get("state") != "ready":
         return device, host
     per_rank = startup.get("device_bytes_per_rank")
@@ -189,14 +159,14 @@ def _tiers(
     return device, host
 
 
-def _token_size(facts: _Facts, capacity: _Facts) -> str:
-    size = _part(capacity, "bytes_per_token").get("target")
+def _token_size(facts: Facts, capacity: Facts) -> str:
+    size = part(capacity, "bytes_per_token").get("target")
     if size is None:
         return "bytes per token unknown (the model's attention is not recognised)"
-    model, ranks = _part(facts, "model"), capacity.get("ranks_per_node")
+    model, ranks = part(facts, "model"), capacity.get("ranks_per_node")
     kind = str(model.get("attention") or "unknown")
     words = [kind.upper() if kind in ("mla", "gqa", "swa") else kind]
-    dtype = _part(facts, "server", "info").get("kv_cache_dtype") or "auto"
+    dtype = part(facts, "server", "info").get("kv_cache_dtype") or "auto"
     if dtype == "auto":
         dtype = model.get("dtype")
     if dtype:
@@ -207,7 +177,7 @@ def _token_size(facts: _Facts, capacity: _Facts) -> str:
     return f"{size:,} B per token and rank ({' '.join(words)}{note})"
 
 
-def _tier(name: str, tier: _Facts) -> list[str]:
+def _tier(name: str, tier: Facts) -> list[str]:
     """One tier. Nothing reserved is "none"; nothing known is "unknown"."""
     label = f"{name:<12}"
     per_rank, node = tier.get("bytes_per_rank"), tier.get("bytes_node")
@@ -215,7 +185,7 @@ def _tier(name: str, tier: _Facts) -> list[str]:
         return [f"{label} none"]
     if tier.get("tokens") is None and per_rank is None:
         return [f"{label} unknown ({tier.get('reason') or _GONE})"]
-    items = [f"{label} {_count(tier.get('tokens')):>10} tokens"]
+    items = [f"{label} {number(tier.get('tokens')):>10} tokens"]
     if per_rank is not None:
         items.append(f"{size(per_rank):>9} per rank")
     if node is not None:
@@ -228,66 +198,9 @@ def _tier(name: str, tier: _Facts) -> list[str]:
 # --- words and numbers ---------------------------------------------------------------------------
 
 
-def _part(facts: _Facts | None, *names: str) -> _Facts:
-    """A nested part; empty when it is missing or unknown."""
-    for name in names:
-        found = (facts or {}).get(name)
-        facts = found if isinstance(found, Mapping) else {}
-    return facts or {}
-
-
-def _ranks(capacity: _Facts | None, server: _Facts) -> int | None:
-    ranks = (capacity or {}).get("ranks_per_node") or _part(server, "info").get("tp_size")
+def _ranks(capacity: Facts | None, server: Facts) -> int | None:
+    ranks = (capacity or {}).get("ranks_per_node") or part(server, "info").get("tp_size")
     return int(ranks) if ranks else None
-
-
-def _short_name(name: Any) -> str:
-    short = re.sub(
-        r"^NVIDIA (?:GeForce )?| (?:Max-Q )?(?:Server|Workstation) Edition$",
-        "",
-        str(name or "unknown GPU"),
-    )
-    return short or str(name)
-
-
-def _gib(size: int | None, reason: str | None = None) -> str:
-    if size is None:
-        return f"memory unknown ({reason})" if reason else "memory unknown"
-    return f"{size / _GIB:.1f} GiB"
-
-
-def _number(size: int | None) -> str:
-    """GiB with one decimal."""
-    return "unknown" if size is None else f"{size / _GIB:.1f}"
-
-
-def _whole(size: int | None) -> str:
-    """Whole GiB."""
-    return "unknown" if size is None else f"{size / _GIB:.0f}"
-
-
-def _count(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
-
-
-def _duration(seconds: int) -> str:
-    """The two largest units: 3 d 04 h, 2 h 05 min, 40 s."""
-    days, rest = divmod(int(seconds), 86400)
-    hours, rest = divmod(rest, 3600)
-    if days:
-        return f"{days} d {hours:02d} h"
-    if hours:
-        return f"{hours} h {rest // 60:02d} min"
-    return f"{rest // 60} min" if rest >= 60 else f"{rest} s"
-
-
-def _day(moment: str, today: str) -> str:
-    """27 Nov; with the year when it is another one."""
-    year, month, day = (moment[:10].split("-") + ["", ""])[:3]
-    if not (month.isdigit() and 0 < int(month) <= 12):
-        return moment
-    text = f"{day} {_MONTHS[int(month) - 1]}"
-    return text if today.startswith(year) else f"{text} {year}"
 
 
 def _row(label: str, items: list[str]) -> list[str]:

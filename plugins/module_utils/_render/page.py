@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from .._probe.redact import Redactor
 
 WIDTH = 80
 
 _GIB = 2**30
 _MIB = 2**20
+#: Text that YAML reads as this very text.
+_PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z/][\w./-]*", re.IGNORECASE)
 
 
 def size(size_bytes: int, decimals: int = 1) -> str:
@@ -18,6 +26,13 @@ def size(size_bytes: int, decimals: int = 1) -> str:
     if 0 < size_bytes < _GIB / 10:
         return f"{size_bytes / _MIB:,.1f} MiB"
     return f"{size_bytes / _GIB:,.{decimals}f} GiB"
+
+
+def amount(size_bytes: int | None) -> str:
+    """Bytes of something that may be absent or unknown."""
+    if size_bytes is None:
+        return "unknown"
+    return size(size_bytes) if size_bytes else "none"
 
 
 def wrap(text: str, indent: str, first: str | None = None) -> list[str]:
@@ -29,3 +44,13 @@ def wrap(text: str, indent: str, first: str | None = None) -> list[str]:
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
+
+
+def setting_lines(variables: Mapping[str, Any]) -> list[str]:
+    """Variables as lines of YAML, to be copied into the inventory; without secrets in them."""
+    shown = Redactor().data(dict(variables))
+    return [f"{name}: {_scalar(value)}" for name, value in shown.items()]
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value)

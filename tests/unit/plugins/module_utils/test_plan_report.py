@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.capacity import plan_capacity
 from ansible_collections.llmops.sglang.plugins.module_utils._render.plan_report import (
-    capacity_table,
+    options_report,
     plan_report,
 )
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_facts import (
@@ -46,13 +47,31 @@ More context in parallel: what would help
   1  HiCache, ratio 4.37                  696,141  x4.4  386 GiB  for certain
   2  HiCache, ratio 4.00                  637,200  x4.0  353 GiB  for certain
   3  fp8 KV + HiCache, ratio 4.37       1,392,282  x8.7  386 GiB  for certain
-     answers change a little; on compute capability 12.x an MLA model may decode
-     much slower, so measure it first
   4  fp8 KV cache                         318,600  x2.0    0 GiB  for certain
-     answers change a little; on compute capability 12.x an MLA model may decode
-     much slower, so measure it first
+  5  HiCache, ratio 4.37 + file store     696,141  x4.4  386 GiB  with luck
+     3, 4: answers change a little; on compute capability 12.x an MLA model may
+           decode much slower, so measure it first
+     5: tokens in the store are not counted: whether they are found again is not
+        certain
 
-  Take the first:  sglang_hicache_mode: auto
+  The first gives  21 requests of 32,768 tokens at once, 4 on the GPUs alone
+  How it adds up   159,300 device tokens x 4.37 = 696,142 slots per rank
+                   8 ranks x (48.92 GB target + 2.85 GB draft) = 414.17 GB
+                   <= 414.46 GB, what the host's available RAM leaves: 396.0 GiB
+                     available once stopped - 10.0 GiB reserve
+  What it costs    RAM: 385.7 GiB pinned on this node, 48.2 GiB by each rank;
+                     nothing else can use it while the server runs
+                   start: up to 277 s more to pin it, at the 1.5 GB/s of a slow
+                     host (estimated, not measured here); a stop takes longer,
+                     too
+                   VRAM: copies between the tiers need buffers outside the
+                     memory fraction; a fraction that just fits without a host
+                     tier may run out of GPU memory with one
+                   drafts: compare the accept length before and after prefixes
+                     come back from RAM; on some versions it falls to a third
+                     until the cache is flushed
+
+  Take the first   sglang_hicache_mode: auto
                    then llmops.sglang.deploy
 
 Findings
@@ -100,12 +119,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_no_line_is_wider_than_a_terminal(case: str) -> None:
-    capacity = plan_capacity(*CASES[case])
-    for text in (plan_report("gpu-01", capacity), capacity_table(capacity)):
-        assert all(len(line) <= 80 for line in text.splitlines()), text
-        assert all(line == line.rstrip() for line in text.splitlines()), text
-        assert text.isascii()
-        assert "None" not in text
+    text = plan_report("gpu-01", plan_capacity(*CASES[case]))
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    assert all(line == line.rstrip() for line in text.splitlines()), text
+    assert text.isascii()
+    assert "None" not in text
 
 
 def test_luck_and_refusal_are_told_in_words() -> None:
@@ -130,37 +148,46 @@ def test_the_error_of_a_prediction_is_shown() -> None:
     assert "(predicted, +/- 7 %)" in text
 
 
-def test_the_table_for_a_diff_holds_only_what_was_decided() -> None:
-    one = plan_capacity(host("0.5.18", tokens=50_000, available_gib=396), wishes())
-    other = plan_capacity(host("0.5.18", tokens=50_000, available_gib=399), wishes())
-
-    # Free RAM differs, the ratio stands at its ceiling: nothing to do, nothing to show.
-    assert capacity_table(one) == capacity_table(other)
-    assert (
-        capacity_table(one)
-        == """\
-SGLang: 0.5.18
-device tier: 50,000 tokens
-device tier, per rank: 3.51 GB
-host tier: ratio 8.00
-host tier, slots per rank: 400,001 tokens
-host tier, per rank: 28.11 GB
-host tier, on this node: 224.87 GB
-tokens in reach: 400,000 tokens
-requests of 32,768 tokens: 12
-longest request: 50,000 tokens
-"""
-    )
+def shown(*options: dict[str, Any]) -> list[str]:
+    """Lines of the report about these options, each like a certain one but for what is given."""
+    capacity = plan_capacity(host("0.5.18"), wishes())
+    usual = {**capacity["options"][0], "note": None}
+    ranked = [{**usual, "rank": rank, **one} for rank, one in enumerate(options, start=1)]
+    return options_report({**capacity, "options": ranked}, []).splitlines()
 
 
-def test_the_table_says_off_and_unknown() -> None:
-    text = capacity_table(plan_capacity({}, wishes()))
-    assert "host tier: off\n" in text
-    assert "host tier, slots per rank: none\n" in text
-    assert "device tier: unknown\n" in text
+def test_a_note_is_said_once_for_all_that_it_is_true_of() -> None:
+    note = "measure it first, " * 5 + "then decide"
+    lines = shown({}, {"note": note}, {"note": "other"}, {"note": note, "certainty": "likely"})
+    assert [line for line in lines if "measure it first" in line][0].startswith("     2, 4: meas")
+    assert "     3: other" in lines and sum("then decide" in line for line in lines) == 1
 
 
-def test_the_table_names_each_mode() -> None:
-    assert "host tier: size 20 GB per rank\n" in capacity_table(plan_capacity(*CASES["by size"]))
-    by_engine = capacity_table(plan_capacity(*CASES["by the engine"]))
-    assert "host tier: sized by SGLang, 0.98 of the RAM\n" in by_engine
+def test_a_long_title_goes_on_below_itself() -> None:
+    lines = shown({"title": "HiCache, 49 GB per rank + a store that has a long name"})
+    row = next(number for number, line in enumerate(lines) if line.startswith("  1  "))
+    assert lines[row].startswith("  1  HiCache, 49 GB per rank + a store  ")
+    assert lines[row + 1] == "     that has a long name"
+
+
+def test_variables_are_copied_as_yaml() -> None:
+    variables = {
+        "sglang_enable_dp_attention": True,
+        "sglang_kv_cache_dtype": "fp8_e4m3",
+        "sglang_extra_args": {"hicache-storage-backend": "file"},
+        "sglang_environment": {"WANDB_API_KEY": "local-planted-key", "SGLANG_X": "off"},
+    }
+    lines = [line[19:] for line in shown({"variables": variables})]
+    start = lines.index("sglang_enable_dp_attention: true")
+    settings = "\n".join(lines[start : lines.index("then llmops.sglang.deploy")])
+    assert yaml.safe_load(settings) == {
+        **variables,
+        "sglang_environment": {"WANDB_API_KEY": "<redacted>", "SGLANG_X": "off"},
+    }
+
+
+def test_pools_that_only_some_models_have() -> None:
+    capacity = plan_capacity(host("0.5.18"), wishes())
+    device = {**capacity["device"], "swa_tokens": 127_440, "state_slots": 1_024}
+    report = plan_report("gpu-01", {**capacity, "device": device})
+    assert "      window pool  127,440 tokens\n      state slots  1,024\n" in report
