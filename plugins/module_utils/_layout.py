@@ -52,9 +52,24 @@ def secrets_file(instance: str) -> str:
     return f"/etc/{service_folder(instance)}/{CREDENTIAL}"
 
 
+def proven_folder(instance: str) -> str:
+    """Return where proven units are kept, below a folder that the service cannot write."""
+    return f"/etc/{service_folder(instance)}/proven"
+
+
 def proven_record(instance: str) -> str:
-    """Return the record of the last proof, below a folder that the service cannot write."""
-    return f"/etc/{service_folder(instance)}/proven/current.json"
+    """Return the record of the last proof."""
+    return f"{proven_folder(instance)}/current.json"
+
+
+def claim_file(instance: str) -> str:
+    """Return who changes the instance right now; a reboot ends every claim."""
+    return f"/run/llmops-sglang/{instance}.json"
+
+
+def notes_file(instance: str) -> str:
+    """Return the diary of changes, one JSON object per line."""
+    return f"/var/log/llmops-sglang/{instance}.jsonl"
 
 
 def credential_path(instance: str) -> str:

@@ -44,9 +44,19 @@ options:
     type: path
   deadline_s:
     description:
-      - Longest time to wait until the server is up, in seconds. Taken from the plan when not
-        given.
+      - Longest time from the start of the process until the server is up, in seconds. Taken from
+        the plan when not given.
     type: int
+  wait_s:
+    description:
+      - Return after so many seconds with RV(waiting) when the start goes on. The action plugin of
+        this module waits in such parts, to show how far the start has come.
+    type: float
+  timeline:
+    description:
+      - RV(timeline) of the part before. Filled in by the action plugin.
+    type: list
+    elements: dict
   tolerance:
     description:
       - How far a pool may be from a predicted or formerly measured size, as a share of it. Where
@@ -143,6 +153,15 @@ timeline:
   type: list
   elements: dict
   sample: [{"at_s": 281.0, "text": "KV pool of 159,300 tokens"}]
+waiting:
+  description: Whether the start goes on; ask again then.
+  returned: with O(wait_s)
+  type: bool
+reached:
+  description: How far the start has come, in words.
+  returned: when RV(waiting)
+  type: str
+  sample: 38 of 64 shards are loaded
 ready_s:
   description:
     - Seconds from the start of the process until it was up. For a server that was up before the
@@ -214,8 +233,8 @@ from ansible_collections.llmops.sglang.plugins.module_utils._prove.client import
     Client,
     read_keys,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._prove.proof import FAILED
 from ansible_collections.llmops.sglang.plugins.module_utils._prove.proofs import (
-    FAILED,
     Options,
     Prover,
     record_of,
@@ -233,19 +252,22 @@ from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report 
 _DEADLINE_S = 1800
 
 
-def _wait(module: AnsibleModule, client: Client, deadline_s: float) -> Started | None:
+def _wait(module: AnsibleModule, wait: Wait, deadline_s: float) -> Started | None:
     """Wait as the mode asks for: for a server that is up, or, in check mode, not at all."""
     unit = module.params["unit"]
-    wait = Wait(unit, client)
     started = None
     try:
-        started = wait.look() if module.check_mode else wait.until_ready(deadline_s)
+        if module.check_mode:
+            started = wait.look()
+        else:
+            started = wait.until_ready(deadline_s, module.params["wait_s"])
     except StartFailed as error:
         result: dict[str, Any] = {
             "cause": error.cause,
             "cause_line": error.line,
             "remedy": error.remedy,
             "startup": error.startup,
+            "timeline": wait.timeline,
             "proofs": [],
         }
         text = prove_report(unit, result)
@@ -289,6 +311,8 @@ def main() -> None:
             "plan": {"type": "dict", "required": True},
             "secrets_file": {"type": "path", "no_log": False},
             "deadline_s": {"type": "int"},
+            "wait_s": {"type": "float"},
+            "timeline": {"type": "list", "elements": "dict"},
             "tolerance": {"type": "float", "default": 0.05},
             "tool_call": {"type": "bool", "default": False},
             "read_back_s": {"type": "float", "default": 300},
@@ -305,11 +329,16 @@ def main() -> None:
         module.fail_json(msg=str(error))
     deadline_s = params["deadline_s"] or (plan.get("deadlines") or {}).get("start_s") or _DEADLINE_S
     until = time.monotonic() + deadline_s
-    started = _wait(module, client, deadline_s)
-    if started is None:
+    wait = Wait(params["unit"], client, params["timeline"])
+    started = _wait(module, wait, deadline_s)
+    if started is not None:
+        _prove(module, client, plan, started, until)
+    elif module.check_mode:
         module.exit_json(changed=False, skipped=True, msg="no server is up; check mode waits not")
     else:
-        _prove(module, client, plan, started, until)
+        module.exit_json(
+            changed=False, waiting=True, reached=wait.reached(), timeline=wait.timeline
+        )
 
 
 if __name__ == "__main__":

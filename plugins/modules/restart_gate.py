@@ -19,8 +19,8 @@ description:
     was measured, what is needed, what would help and which variable changes it. What could not be
     measured is V(unknown), never passed.
   - "The checks are V(driver), V(gpus), V(recovery), V(balance), V(gpu_busy), V(orphans),
-    V(memory), V(weights), V(engine), V(ports), V(disk), V(load_barrier), V(window) and
-    V(arguments)."
+    V(memory), V(weights), V(engine), V(ports), V(disk), V(load_barrier), V(window),
+    V(budget) and V(arguments)."
   - Nothing on the host is changed. The module does not fail when a restart is refused; look at
     RV(verdict).
 options:
@@ -68,6 +68,23 @@ options:
         released, before RV(verdict) is V(wait).
     type: int
     default: 0
+  window:
+    description:
+      - When restarts are allowed, in the host's local time, such as V(Mon-Fri 22:00-05:00; Sat,Sun
+        00:00-24:00). Always when it is empty.
+    type: str
+    default: ""
+  restarts_max:
+    description:
+      - How often plays may restart the server within O(restarts_hours), by the diary that
+        M(llmops.sglang.record) keeps. 0 allows any number. A server that is down may always be
+        started.
+    type: int
+    default: 0
+  restarts_hours:
+    description: The time for O(restarts_max), in hours.
+    type: float
+    default: 24
 attributes:
   check_mode:
     support: full
@@ -193,9 +210,11 @@ text:
 """
 
 import time
+from datetime import datetime
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.llmops.sglang.plugins.module_utils._gate.allowed import in_window
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.checks import Subject, dig
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.gate import (
     CHECKS,
@@ -215,30 +234,32 @@ from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report 
 _PAUSE_S = 5
 
 
-def look(
-    unit: str,
-    plan: dict[str, Any],
-    facts: dict[str, Any],
-    overrides: list[str],
-    pending: list[str],
-    secrets: dict[str, str] | None,
-) -> dict[str, Any]:
+def look(params: dict[str, Any]) -> dict[str, Any]:
     """One look at the unit and the host; raises UnitError when systemd does not answer."""
+    unit, plan, facts = params["unit"], params["plan"], params["facts"]
     state = read_unit(unit)
     need = find_need(
         state,
         plan,
         lambda: names_set_outside(state),
         proven=dig(facts, "server", "proven"),
-        secrets=secrets,
+        secrets=params["secrets"],
     )
     stopped = just_stopped(state)
     if stopped and need.need != "none":
         facts = measured_anew(Live(), facts, plan)
     subject = Subject(
-        plan=plan, facts=facts, state=state, unit=unit, need=need.need, just_stopped=stopped
+        plan=plan,
+        facts=facts,
+        state=state,
+        unit=unit,
+        need=need.need,
+        just_stopped=stopped,
+        window=params["window"],
+        restarts_max=params["restarts_max"],
+        restarts_hours=params["restarts_hours"],
     )
-    return judge(subject, need, overrides, pending)
+    return judge(subject, need, params["overrides"], params["pending"])
 
 
 def main() -> None:
@@ -251,10 +272,13 @@ def main() -> None:
             "pending": {"type": "list", "elements": "str", "default": []},
             "secrets": {"type": "dict", "no_log": True},
             "wait_s": {"type": "int", "default": 0},
+            "window": {"type": "str", "default": ""},
+            "restarts_max": {"type": "int", "default": 0},
+            "restarts_hours": {"type": "float", "default": 24},
         },
         supports_check_mode=True,
     )
-    unit, plan, facts = (module.params[name] for name in ("unit", "plan", "facts"))
+    unit, plan = module.params["unit"], module.params["plan"]
     overrides, pending = module.params["overrides"], module.params["pending"]
     strangers = sorted({*overrides, *pending} - set(CHECKS))
     if strangers:
@@ -264,10 +288,14 @@ def main() -> None:
         )
     if not plan.get("argv"):
         module.fail_json(msg="the plan has no argv: it must come from llmops.sglang.plan")
+    try:
+        in_window(module.params["window"] or "0:00-24:00", datetime.now())
+    except ValueError as error:
+        module.fail_json(msg=str(error))
     until = time.monotonic() + module.params["wait_s"]
     while True:
         try:
-            result = look(unit, plan, facts, overrides, pending, module.params["secrets"])
+            result = look(module.params)
         except UnitError as error:
             module.fail_json(msg=f"the state of {unit} is unknown: {error}")
         if result["verdict"] != "wait" or time.monotonic() >= until:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .._facts import devices
 from .unit import UnitState
 
 GIB = 2**30
@@ -63,6 +64,8 @@ class Subject:
 
     `facts` is ansible_facts.sglang; any part may be missing. `root` stands in for `/`.
     `just_stopped` says that the last process ended moments ago, so memory may still come back.
+    `window` is when restarts are allowed, as sglang_restart_window has it; "" is always.
+    `restarts_max` restarts by plays are allowed in `restarts_hours`; 0 allows any number.
     """
 
     plan: dict[str, Any]
@@ -72,6 +75,9 @@ class Subject:
     need: str = "restart"
     root: Path = Path("/")
     just_stopped: bool = False
+    window: str = ""
+    restarts_max: int = 0
+    restarts_hours: float = 24
 
     def fact(self, *path: str) -> Any:
         """Return a fact by its path, None when any part of it is missing."""
@@ -84,12 +90,20 @@ class Subject:
     @property
     def devices(self) -> list[dict[str, Any]]:
         """The GPUs that the probe saw."""
-        return list(self.fact("gpu", "devices") or [])
+        return devices(self.facts)
 
     @property
     def gpus_needed(self) -> int:
         """GPUs that the plan takes on this host: one per rank."""
         return int(self.planned("capacity", "ranks_per_node") or 1)
+
+    @property
+    def own_devices(self) -> list[dict[str, Any]]:
+        """The GPUs that the plan gives to its ranks; the first ones where it does not say."""
+        planned = self.planned("capacity", "gpus")
+        if not planned:
+            return self.devices[: self.gpus_needed]
+        return [device for device in self.devices if device.get("index") in planned]
 
     @property
     def no_gpu_reason(self) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 from .._probe.gpu import read_gpu
 from .._probe.memory import read_memory
 from .._probe.source import Source
-from . import gpu, host, parser
+from . import allowed, gpu, host, parser
 from .checks import BLOCKED, OVERRIDDEN, SKIPPED, UNKNOWN, Check, Subject, dig
 from .need import Need
 from .unit import UnitState, monotonic_s
@@ -37,7 +37,8 @@ CHECKS: dict[str, Callable[[Subject], Check]] = {
     "ports": host.check_ports,
     "disk": host.check_disk,
     "load_barrier": host.check_load_barrier,
-    "window": host.check_window,
+    "window": allowed.check_window,
+    "budget": allowed.check_budget,
     # The only slow one, so it comes last.
     "arguments": parser.check_arguments,
 }

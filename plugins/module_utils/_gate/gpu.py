@@ -48,14 +48,17 @@ def check_gpus(subject: Subject) -> Check:
     needed = f"{wanted} GPU{'s' if wanted != 1 else ''}, one per rank"
     if subject.no_gpu_reason:
         return unknown(name, subject.no_gpu_reason, needed)
-    count = len(subject.devices)
+    gone = [device for device in subject.own_devices if device.get("state") == "lost"]
+    count = len(subject.own_devices) - len(gone)
     if count >= wanted:
         return passed(name, f"{count} present", needed)
-    reason = subject.fact("gpu", "reason")
+    reasons = [f"GPU {device.get('index')}: {device.get('state_reason')}" for device in gone]
+    reasons += [f"{place} fell off the bus" for place in subject.fact("gpu", "fallen_off") or []]
+    told = "; ".join(reasons) or subject.fact("gpu", "reason")
     return Check(
         name,
         BLOCKED,
-        f"{count} present" + (f" ({reason})" if reason else ""),
+        f"{count} present" + (f" ({told})" if told else ""),
         needed,
         "look for a GPU that fell off the bus (dmesg, lspci), or plan fewer ranks",
         "sglang_tp_size",
@@ -70,7 +73,7 @@ def check_gpu_busy(subject: Subject) -> Check:
     held: list[str] = []
     unclear: list[str] = []
     nobody = False
-    for device in subject.devices[: subject.gpus_needed]:
+    for device in subject.own_devices:
         used = device.get("memory_used_bytes")
         own, others, unsized = _holders(subject, device)
         label = f"GPU {device.get('index')}"
@@ -110,7 +113,8 @@ def _holders(subject: Subject, device: dict[str, Any]) -> tuple[int, list[str], 
         if not mine and (size is None or size > _NOISE_BYTES):
             owner = process.get("unit") or f"process {process.get('pid')}"
             others.append(f"{owner} holds {'memory' if size is None else gib(size)}")
-    return own, others, unsized
+    # Facts in short have the processes of the instance as one number.
+    return own or device.get("instance_bytes") or 0, others, unsized
 
 
 def check_orphans(subject: Subject) -> Check:
@@ -157,6 +161,10 @@ def check_recovery(subject: Subject) -> Check:
         f"GPU {device.get('index')} asks for: {device['recovery_action']}"
         for device in subject.devices
         if (device.get("recovery_action") or "").lower() not in _HEALTHY
+    ] + [
+        f"GPU {device.get('index')}: {device.get('state_reason')}"
+        for device in subject.devices
+        if device.get("state") == "reset" and device.get("recovery_action") is None
     ]
     if pending:
         return Check(
@@ -176,7 +184,7 @@ def check_balance(subject: Subject) -> Check:
     name, needed = "balance", "GPUs of the same size"
     if subject.no_gpu_reason or not subject.devices:
         return unknown(name, subject.no_gpu_reason or "no GPU could be listed", needed)
-    devices = subject.devices[: subject.gpus_needed]
+    devices = subject.own_devices
     sizes = [device["memory_total_bytes"] for device in devices if device.get("memory_total_bytes")]
     if len(sizes) < len(devices):
         return unknown(name, "a GPU does not tell the size of its memory", needed)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .._layout import CREDENTIAL, credential_path
-from .._probe.redact import REDACTED
+from .._probe.redact import REDACTED, is_secret
 from .processes import arguments_of, environment_of
 from .unit import UnitState
 
@@ -31,8 +31,6 @@ _BY_SYSTEMD = re.compile(
     r"|(?:STATE|CACHE|LOGS|RUNTIME|CONFIGURATION|CREDENTIALS)_DIRECTORY"
     r"|MEMORY_PRESSURE_\w+|WATCHDOG_\w+|LISTEN_\w+|MONITOR_\w+|XDG_RUNTIME_DIR|DEBUG_INVOCATION)"
 )
-# Singular on purpose: --max-total-tokens is a size.
-_SECRET = re.compile(r"(?:^|[_-])(?:key|token|secret|passw(?:or)?d|credential)$", re.IGNORECASE)
 _FLAG = re.compile(r"--?[A-Za-z]")
 # The parts of a fingerprint, (kind, name): what argv and environment cannot show.
 _FINGERPRINT_PARTS = (("engine", "engine"), ("model", "model"), ("model", "draft"))
@@ -47,11 +45,6 @@ class Need:
     need: str
     differences: list[Difference] = field(default_factory=list)
     doubt: str | None = None
-
-
-def is_secret(name: str) -> bool:
-    """Whether a flag or variable of this name holds a secret: --api-key, HF_TOKEN."""
-    return _SECRET.search(name) is not None
 
 
 def flags_of(argv: list[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -42,17 +42,24 @@ class Waited:
     outcome: Exception | None = None
     deadline_s: float = 0
 
-    def __init__(self, unit: str, _client: Any) -> None:
+    def __init__(self, unit: str, _client: Any, timeline: list[dict[str, Any]] | None) -> None:
         assert unit == UNIT
+        self.timeline = list(timeline or [])
 
-    def until_ready(self, deadline_s: float) -> Started:
+    def until_ready(self, deadline_s: float, part_s: float | None) -> Started | None:
         Waited.deadline_s = deadline_s
+        if part_s is not None:
+            self.timeline.append({"at_s": 3.0, "text": "weights loaded"})
+            return None
         if Waited.outcome is not None:
             raise Waited.outcome
         return Started("c0ffee", True, STARTUP, [{"at_s": 8.0, "text": "weights loaded"}])
 
     def look(self) -> Any:
         return Waited.outcome
+
+    def reached(self) -> str:
+        return "it came as far as weights loaded"
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +75,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
 
 
 def ask(capsys: pytest.CaptureFixture[str], server: Stub, **more: Any) -> dict[str, Any]:
-    arguments = {"unit": UNIT, "plan": a_plan(url=server.url), **more}
+    arguments = {"unit": UNIT, "plan": a_plan(url=server.url), "read_back_s": 0, **more}
     return run_module(prove.main, capsys, **arguments)
 
 
@@ -81,6 +88,16 @@ def test_a_proven_server(capsys: pytest.CaptureFixture[str], server: Stub) -> No
     assert result["record"]["invocation_id"] == "c0ffee"
     assert result["record"]["at"].endswith("Z")
     assert Waited.deadline_s == a_plan()["deadlines"]["start_s"]
+
+
+def test_a_part_of_a_wait_tells_how_far_the_start_has_come(
+    capsys: pytest.CaptureFixture[str], server: Stub
+) -> None:
+    earlier = [{"at_s": 1.0, "text": "something"}]
+    result = ask(capsys, server, wait_s=20, timeline=earlier)
+    assert (result["waiting"], result["reached"]) == (True, "it came as far as weights loaded")
+    assert [entry["at_s"] for entry in result["timeline"]] == [1.0, 3.0]
+    assert server.asked == []
 
 
 def test_a_failed_proof_fails_the_module_with_a_page(
