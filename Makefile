@@ -4,7 +4,7 @@ RUN = $(PYTHON) tests/run.py
 LAB = $(PYTHON) molecule/lab/lab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-shell demo-down test lint sanity unit molecule clean
+.PHONY: help demo demo-shell demo-down test lint sanity unit pages molecule bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,15 @@ sanity: ## Run ansible-test sanity
 unit: ## Run the unit tests, the lab's own included
 	@$(RUN) prepare unit lab
 
+pages: ## Look at the HTML report in headless Chromium
+	@$(RUN) prepare pages
+
 molecule: ## Run the scenarios, or one with SCENARIO=name
 	@$(RUN) prepare molecule$(addprefix :,$(SCENARIO))
+
+bench: ## Run the benchmarks, or one with BENCH=name; exit 1 when a bound is broken
+	@$(RUN) prepare
+	@$(PYTHON) tests/bench/run.py $(BENCH)
 
 clean: ## Remove guests and all that tests and lab made in this checkout
 	@$(LAB) down --all

@@ -8,6 +8,7 @@ Private to the collection.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,14 @@ class Loads:
         return {"running": self.running, "waiting": self.waiting, "used_tokens": self.used_tokens}
 
 
+def decoded(text: str) -> Any:
+    """Return an answer as JSON values, or as the text that it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def parse_loads(path: str, body: Any) -> Loads | None:
     """Read the answer of a loads endpoint.
 
@@ -108,36 +117,29 @@ def parse_loads(path: str, body: Any) -> Loads | None:
         return None
     if not all(isinstance(rank, dict) for rank in ranks):
         return None
+    waiting = _sum(ranks, "num_waiting_reqs") or 0
     if path == "/get_load":
-        return _loads_of_get_load(ranks)
-    if not all("num_running_reqs" in rank for rank in ranks):
-        return None
-    used = [rank.get("num_used_tokens") for rank in ranks]
-    return Loads(
-        running=sum(int(rank["num_running_reqs"]) for rank in ranks),
-        waiting=sum(int(rank.get("num_waiting_reqs") or 0) for rank in ranks),
-        used_tokens=None if None in used else sum(int(tokens or 0) for tokens in used),
-    )
+        # The older endpoint counts the waiting ones too.
+        requests = _sum(ranks, "num_reqs")
+        running = None if requests is None else max(0, requests - waiting)
+        used_tokens = _sum(ranks, "num_tokens")
+    else:
+        running = _sum(ranks, "num_running_reqs")
+        used_tokens = _sum(ranks, "num_used_tokens")
+    return None if running is None else Loads(running, waiting, used_tokens)
 
 
-def _loads_of_get_load(ranks: list[dict[str, Any]]) -> Loads | None:
-    """Read the older endpoint: its num_reqs counts the waiting ones too."""
-    if not all("num_reqs" in rank for rank in ranks):
-        return None
-    waiting = sum(int(rank.get("num_waiting_reqs") or 0) for rank in ranks)
-    requests = sum(int(rank["num_reqs"]) for rank in ranks)
-    tokens = [rank.get("num_tokens") for rank in ranks]
-    return Loads(
-        running=max(0, requests - waiting),
-        waiting=waiting,
-        used_tokens=None if None in tokens else sum(int(count or 0) for count in tokens),
-    )
+def _sum(ranks: list[dict[str, Any]], key: str) -> int | None:
+    """Add up a count over all ranks; None unless each of them tells it."""
+    values = [rank.get(key) for rank in ranks]
+    counts = [value for value in values if isinstance(value, int) and value >= 0]
+    return sum(counts) if len(counts) == len(values) else None
 
 
 # Some versions write the prefix with an underscore.
 _GAUGE = re.compile(
     r"^sglang[:_](?P<name>num_running_reqs|num_queue_reqs|num_used_tokens)"
-    r"(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[\d.eE+]+)",
+    r"(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>\d+(?:\.\d+)?(?:e[+-]?\d{1,2})?)",
     re.MULTILINE,
 )
 _RANK = re.compile(r'\b(tp_rank|pp_rank|moe_ep_rank)="[^"]*",?')

@@ -13,8 +13,11 @@ import datetime
 import re
 import typing as t
 
+from .._engine import endpoints
+from .._engine.log_lines import GIB
+from .._engine.version import Version
 from .._layout import TIER_KEY, proven_record, server_url, unit_file
-from .journal import read_startup
+from .journal import add_result, read_startup
 from .redact import Redactor
 from .source import Source, parse_json, read_json
 
@@ -56,6 +59,12 @@ INFO_KEYS = (
     "hicache_ratio",
     "hicache_size",
 )
+# What the answers are called in a recording.
+_LOADS_NAMES = {
+    "/v1/loads": "loads.json",
+    "/get_load": "get_load.json",
+    "/metrics": "metrics.txt",
+}
 _PROVEN_KEYS = (
     "at",
     "invocation_id",
@@ -100,19 +109,23 @@ def read_server(
     timeout_s: float,
 ) -> Facts:
     """The C(server) part of the facts."""
-    if not show and source.origin == "live":
+    if not show and source.knows("systemctl-show.txt"):
         return {"unit": unit, "reason": "systemd did not answer"}
     pid = main_pid(show)
     active = show.get("ActiveState")
     uptime = _uptime(source, show) if active == "active" else None
     url = server_url(flag_value(argv, "--host"), port)
-    asks = pid is not None or source.origin == "recording"
-    info = _info(source, url, keys) if asks else None
+    asks = pid is not None or not show
+    said = _info(source, url, keys) if asks else None
     # Of a server that does not answer the last words count too: it may be dying for a minute.
     startup = read_startup(
-        source, redactor, show.get("InvocationID") or None, info is None, detail, timeout_s
+        source, redactor, unit, show.get("InvocationID") or None, said is None, detail, timeout_s
     )
-    _settle(startup, show, info is not None)
+    _settle(startup, show, said is not None)
+    info = None
+    if said is not None:
+        _fill(startup, said)
+        info = _allowed(said, redactor)
     code = _number(show.get("ExecMainCode"))
     return {
         "unit": unit,
@@ -131,7 +144,7 @@ def read_server(
         "url": url if asks else None,
         "startup": startup,
         "info": info,
-        "loads": _loads(source, url, keys) if asks else None,
+        "loads": _loads(source, url, keys, (info or {}).get("version")) if asks else None,
         "tier_fingerprint": _tier(source, instance),
         "proven": _proven(source, instance),
     }
@@ -142,15 +155,15 @@ def _settle(startup: Facts, show: dict[str, str], answers: bool) -> None:
     active = show.get("ActiveState")
     if active == "failed":
         startup["state"] = "failed"
-        if startup["cause"] in (None, "exit") and show.get("Result") == "oom-kill":
-            startup["cause"] = "host_oom_kill"
     elif active == "inactive":
         startup.update(state="absent", cause=None, cause_line=None)
     elif answers and startup["state"] in ("absent", "starting"):
         startup["state"] = "ready"  # its first lines were rotated away
     elif active in ("active", "activating") and startup["state"] == "absent":
         startup["state"] = "starting"
-    if startup["state"] in ("ready", "starting"):
+    if startup["state"] == "failed":
+        add_result(startup, show.get("Result"))
+    elif startup["state"] != "absent":
         startup.update(cause=None, cause_line=None)
 
 
@@ -168,62 +181,62 @@ def flag_value(argv: list[str] | None, *flags: str) -> str | None:
 
 
 def _info(source: Source, url: str, keys: t.Sequence[str]) -> Facts | None:
-    """The allowed keys of /server_info (before 0.5.6: /get_server_info)."""
-    for path in ("/server_info", "/get_server_info"):
+    """All that the server says of itself, secrets included: not for the facts as it is."""
+    for path in endpoints.paths("server_info"):
         answer = parse_json(source.http_get("server_info.json", url + path, keys))
         if isinstance(answer, dict):
             states = answer.get("internal_states")
             first = states[0] if isinstance(states, list) and states else {}
-            merged = {**(first if isinstance(first, dict) else {}), **answer}
-            return {
-                key: merged[key]
-                for key in INFO_KEYS
-                if isinstance(merged.get(key), (str, int, float))
-            }
+            return {**(first if isinstance(first, dict) else {}), **answer}
     return None
 
 
-def _loads(source: Source, url: str, keys: t.Sequence[str]) -> Facts | None:
-    """Requests and tokens now: /v1/loads, before 0.5.8 /get_load, else the metrics."""
-    answer = parse_json(source.http_get("loads.json", f"{url}/v1/loads?include=core", keys))
-    loads = answer.get("loads") if isinstance(answer, dict) else answer
-    if loads is None:
-        loads = parse_json(source.http_get("get_load.json", f"{url}/get_load", keys))
-    if isinstance(loads, list) and loads and all(isinstance(load, dict) for load in loads):
-        waiting = _sum(loads, "num_waiting_reqs")
-        running = _sum(loads, "num_running_reqs")
-        everything = _sum(loads, "num_reqs")
-        if running is None and everything is not None:
-            running = everything - (waiting or 0)
-        used = _sum(loads, "num_used_tokens")
-        return {
-            "running": running,
-            "waiting": waiting,
-            "used_tokens": used if used is not None else _sum(loads, "num_tokens"),
-        }
-    metrics = source.http_get("metrics.txt", f"{url}/metrics", keys)
-    if not metrics or "sglang:num_running_reqs" not in metrics:
-        return None
+def _allowed(info: Facts, redactor: Redactor) -> Facts:
+    """What may be told of it."""
+    told = {key: info[key] for key in INFO_KEYS if isinstance(info.get(key), (str, int, float))}
     return {
-        "running": _metric(metrics, "num_running_reqs"),
-        "waiting": _metric(metrics, "num_queue_reqs"),
-        "used_tokens": _metric(metrics, "num_used_tokens"),
+        key: redactor.text(value) if isinstance(value, str) else value
+        for key, value in told.items()
     }
 
 
-def _sum(loads: list[Facts], key: str) -> int | None:
-    values = [load[key] for load in loads if isinstance(load.get(key), int)]
-    return sum(values) if values else None
+def _fill(startup: Facts, info: Facts) -> None:
+    """Take from the server what the journal no longer tells of its start."""
+    usage = info.get("memory_usage")
+    usage = usage if isinstance(usage, dict) else {}
+    told = {
+        "max_total_num_tokens": _count(info.get("max_total_num_tokens"))
+        or _count(usage.get("token_capacity")),
+        "max_running_requests": _count(info.get("max_running_requests")),
+        "swa_tokens": _count(usage.get("token_capacity_swa")),
+        # The server rounds, and says GB for GiB as its log does.
+        "weights_bytes_per_rank": _gib(usage.get("weight")),
+        "device_bytes_per_rank": _gib(usage.get("kvcache")),
+    }
+    filled = {key: value for key, value in told.items() if value and startup.get(key) is None}
+    if filled:
+        startup.update(filled, from_server=sorted(filled))
 
 
-def _metric(text: str, name: str) -> int | None:
-    """A gauge summed over the data parallel ranks; all ranks of a group say the same."""
-    groups: dict[str, int] = {}
-    for labels, value in re.findall(rf"^sglang:{name}(\{{.*\}})? ([\d.e+]+)", text, re.M):
-        rank = re.search(r'dp_rank="(\d+)"', labels)
-        group = rank[1] if rank else ""
-        groups[group] = max(groups.get(group, 0), int(float(value)))
-    return sum(groups.values()) if groups else None
+def _count(value: t.Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _gib(value: t.Any) -> int | None:
+    return int(value * GIB) if isinstance(value, (int, float)) and 0 < value < GIB else None
+
+
+def _loads(source: Source, url: str, keys: t.Sequence[str], version: str | None) -> Facts | None:
+    """Requests and tokens now, from the best of the endpoints that this version has."""
+    known = None
+    with contextlib.suppress(ValueError):
+        known = Version.parse(version) if version else None
+    for path in endpoints.paths("loads", known):
+        body = source.http_get(_LOADS_NAMES[path], url + path, keys)
+        loads = None if body is None else endpoints.parse_loads(path, endpoints.decoded(body))
+        if loads is not None:
+            return loads.as_dict()
+    return None
 
 
 def _tier(source: Source, instance: str) -> str | None:

@@ -13,21 +13,14 @@ import json
 import socket
 import urllib.error
 import urllib.request
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._keys import Keys, parse_keys
 from .._probe.redact import Redactor
 
 _LARGEST_ANSWER_BYTES = 8 * 2**20
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The keys of one server; None when it has none. Never shown."""
-
-    normal: str | None = field(default=None, repr=False)
-    admin: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -57,16 +50,13 @@ def read_keys(path: str | None) -> Keys:
     if not path:
         return Keys()
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_keys(Path(path).read_text(encoding="utf-8", errors="replace"))
     except FileNotFoundError:
         return Keys()
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
-    except ValueError:
-        raise ValueError(f"{path}: not JSON") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{path}: not a mapping of key names to keys")
-    return Keys(values.get("api-key") or None, values.get("admin-api-key") or None)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 class Client:
@@ -75,7 +65,7 @@ class Client:
     def __init__(self, url: str, keys: Keys) -> None:
         self._url = url.rstrip("/")
         self._keys = keys
-        self._redactor = Redactor(key for key in (keys.normal, keys.admin) if key)
+        self._redactor = Redactor(keys.known())
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str, timeout_s: float = 10.0) -> Answer:

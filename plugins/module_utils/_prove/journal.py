@@ -8,12 +8,12 @@ Private to the collection.
 
 from __future__ import annotations
 
-import subprocess
-import threading
+import contextlib
 
 from .._engine.log_lines import StartupParser
+from .._probe.journal import of_invocation, read_entries
+from .._probe.source import Live
 
-_CURSOR = "-- cursor: "
 _TIMEOUT_S = 60.0
 
 
@@ -26,45 +26,18 @@ class Journal:
     """
 
     def __init__(self, invocation_id: str, parser: StartupParser) -> None:
-        self._invocation_id = invocation_id
+        self._selection = of_invocation(invocation_id)
         self._parser = parser
         self._cursor: str | None = None
 
     def read_new(self) -> None:
         """Read on; a journal that cannot be read adds nothing."""
-        argv = ["journalctl", "--quiet", "--no-pager", "--output=cat", "--show-cursor"]
-        if self._cursor:
-            argv.append(f"--after-cursor={self._cursor}")
-        # The first field marks lines of the processes, the second one lines of systemd about them.
-        argv += [
-            f"_SYSTEMD_INVOCATION_ID={self._invocation_id}",
-            "+",
-            f"INVOCATION_ID={self._invocation_id}",
-        ]
-        try:
-            # Not run_command: a journal is read line by line.
-            process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-                argv,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
-            )
-        except OSError:
-            return
-        watchdog = threading.Timer(_TIMEOUT_S, process.kill)
-        watchdog.start()
-        try:
-            for line in process.stdout or ():
-                if line.startswith(_CURSOR):
-                    self._cursor = line[len(_CURSOR) :].strip()
-                    continue
-                self._parser.feed(line.rstrip("\n"))
+        options = [f"--after-cursor={self._cursor}"] if self._cursor else []
+        entries = read_entries(Live(), "journal.log", self._selection, _TIMEOUT_S, *options)
+        # Closed at once, so that journalctl does not outlive the look.
+        with contextlib.closing(entries):
+            for entry in entries:
+                self._cursor = entry.cursor or self._cursor
+                self._parser.feed(entry.message, entry.at)
                 if self._parser.ready:
                     break
-        finally:
-            watchdog.cancel()
-            process.kill()
-            if process.stdout is not None:
-                process.stdout.close()
-            process.wait()

@@ -9,15 +9,15 @@ Private to the collection.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._engine import endpoints
+from .._engine.causes import remedy_for
 from .._engine.log_lines import StartupParser
 from .._gate.unit import UnitError, UnitState, monotonic_s, read_unit
 from .._probe.redact import Redactor
-from .causes import remedy_for
 from .client import Client
 from .journal import Journal
 
@@ -73,46 +73,59 @@ class Wait:
     """One wait for one unit."""
 
     def __init__(
-        self, unit: str, client: Client, read: Callable[[str], UnitState] = read_unit
+        self,
+        unit: str,
+        client: Client,
+        timeline: list[dict[str, Any]] | None = None,
+        read: Callable[[str], UnitState] = read_unit,
     ) -> None:
+        """`timeline` is what an earlier part of the same wait has seen."""
         self._unit = unit
         self._client = client
         self._read = read
         self._parser = StartupParser()
-        self._timeline: list[dict[str, Any]] = []
-        self._seen: set[str] = set()
+        self._goes_on = timeline is not None
+        self.timeline = list(timeline or [])
         self._misses = 0
 
-    def until_ready(self, deadline_s: float) -> Started:
+    def until_ready(self, deadline_s: float, part_s: float | None = None) -> Started | None:
         """Return when the server is up; raises StartFailed as soon as it is certain that not.
 
-        `deadline_s` counts from now. The unit must have been started.
+        `deadline_s` counts from the start of the process. None when `part_s` seconds were waited
+        and the start goes on. The unit must have been started.
         """
-        until = time.monotonic() + deadline_s
+        began = time.monotonic()
         state = self._read(self._unit)
         first = state.invocation_id
         if first is None:
             raise self._failed(
                 f"the unit {self._unit} is {state.active_state or 'unknown'}", _NOT_STARTED
             )
+        ran_s = 0.0 if state.started_s is None else max(0.0, monotonic_s() - state.started_s)
+        until = began + deadline_s - ran_s
         journal = Journal(first, self._parser)
         journal.read_new()
+        # When a server came up that was up before anybody looked is not known, and not noted.
+        witnessed = self._goes_on or not self._parser.ready
         while True:
+            if witnessed:
+                self._note(state)
             if self._parser.state == "failed":
                 raise self._failed("the start failed")
             if self._parser.ready and state.running:
-                return Started(first, True, self._facts(), self._timeline)
+                return Started(first, True, self._facts(), self.timeline)
             if state.invocation_id != first or not state.running:
                 # The last lines may have come after the look.
                 journal.read_new()
                 raise self._failed(f"the main process {state.ending()}")
             if self._answers_without_journal():
-                return Started(first, None, self._facts(), self._timeline)
+                return Started(first, None, self._facts(), self.timeline)
             if time.monotonic() >= until:
-                raise self._failed(f"not up after {deadline_s:.0f} s: {self._reached()}", _TOO_LATE)
+                raise self._failed(f"not up after {deadline_s:.0f} s: {self.reached()}", _TOO_LATE)
+            if part_s is not None and time.monotonic() >= began + part_s:
+                return None
             time.sleep(_PAUSE_S)
             journal.read_new()
-            self._note(state)
             state = self._read_again(state)
 
     def _read_again(self, last: UnitState) -> UnitState:
@@ -150,29 +163,32 @@ class Wait:
         return self._client.get(endpoints.paths("models")[0], timeout_s=5.0).ok
 
     def _note(self, state: UnitState) -> None:
-        """Keep when a phase was seen to be reached, in seconds since the process started.
-
-        What had been reached before the first look is not known and not noted.
-        """
-        facts = {**self._parser.facts(), "ready": self._parser.ready}
+        """Keep when a phase was seen to be reached, in seconds since the process started."""
+        known = {str(entry["text"]) for entry in self.timeline}
         if state.started_s is None:
             return
         at_s = round(monotonic_s() - state.started_s, 1)
-        for key, sentence in (*_PHASES, ("ready", FIRED_UP)):
-            value = facts[key]
-            if value and key not in self._seen:
-                self._seen.add(key)
-                self._timeline.append({"at_s": at_s, "text": sentence.format(value)})
+        for text in self._phases():
+            if text not in known:
+                self.timeline.append({"at_s": at_s, "text": text})
+
+    def _phases(self) -> Iterator[str]:
+        """What the start has reached, in order."""
+        facts = self._parser.facts()
+        for key, sentence in _PHASES:
+            if facts[key]:
+                yield sentence.format(facts[key])
+        if self._parser.ready:
+            yield FIRED_UP
 
     def _facts(self) -> dict[str, Any]:
         return self._parser.facts(detail=True)
 
-    def _reached(self) -> str:
+    def reached(self) -> str:
         """Return how far the start came, in words."""
-        facts, shards = self._parser.facts(), self._parser.progress()
-        reached = [sentence.format(facts[key]) for key, sentence in _PHASES if facts[key]]
-        if reached:
-            return f"it came as far as {reached[-1]}"
+        shards, phases = self._parser.progress(), list(self._phases())
+        if phases:
+            return f"it came as far as {phases[-1]}"
         if shards["shards_total"]:
             return f"{shards['shards_done']} of {shards['shards_total']} shards are loaded"
         return "no weights are loaded yet"

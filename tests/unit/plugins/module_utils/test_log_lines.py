@@ -6,104 +6,20 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.llmops.sglang.plugins.module_utils._engine.causes import CAUSES
 from ansible_collections.llmops.sglang.plugins.module_utils._engine.log_lines import (
-    CAUSES,
     GB,
     GIB,
     StartupParser,
-    failure_of,
-    split_line,
 )
 from ansible_collections.llmops.sglang.plugins.module_utils._engine.version import KNOWN
+from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.startup_log import (
+    READY,
+    minor,
+    start_lines,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-READY = "[2026-11-30 10:05:00] The server is fired up and ready to roll!"
-
-
-def minor(version: str) -> int:
-    return int(version.split(".")[2])
-
-
-def start_lines(version: str, ranks: int = 2, draft: bool = True, host: bool = True) -> list[str]:
-    """A start of an MLA model with an EAGLE-3 draft in the words of one release: 1,000 tokens and
-    2 GiB on the device, 4,001 tokens and 8 GB (draft 0.5 GB) on the host, per rank."""
-    release = minor(version)
-    lines: list[str] = []
-
-    def say(second: int, message: str, every: bool = True) -> None:
-        for rank in range(ranks if every else 1):
-            label = f" TP{rank}" if ranks > 1 else ""
-            lines.append(f"[2026-11-30 10:{second // 60:02d}:{second % 60:02d}{label}] {message}")
-
-    def load(second: int, kind: str, size: str) -> None:
-        elapsed = "elapsed=40.00 s, " if release >= 9 else ""
-        dtype = "dtype=torch.bfloat16, " if release <= 9 else "quant=fp8, fmt=e4m3, "
-        say(second, "Load weight begin. avail mem=90.00 GB")
-        say(
-            second + 40,
-            f"Load weight end. {elapsed}type={kind}, {dtype}avail mem=30.00 GB, "
-            f"mem usage={size} GB.",
-        )
-
-    def pool(sizes: str) -> None:
-        dtype = "dtype: torch.bfloat16, " if release >= 13 else ""
-        say(120, f"KV Cache is allocated. {dtype}#tokens: 1000, {sizes}")
-        say(121, "Memory pool end. avail mem=20.00 GB")
-
-    def capture(name: str, seconds: str, every: bool) -> None:
-        if release >= 14:
-            say(150, f"Capture {name} CUDA graph begin. backend=full, bs=[1], avail mem=20.00 GB")
-            say(
-                160,
-                f"Capture {name} CUDA graph end. elapsed={seconds} s, mem usage=1.00 GB, "
-                "avail mem=19.00 GB.",
-                every,
-            )
-        else:
-            old = "cuda graph" if name == "target verify" else f"{name} cuda graph"
-            say(
-                150, f"Capture {old} begin. This can take up to several minutes. avail mem=20.00 GB"
-            )
-            say(
-                160,
-                f"Capture {old} end. Time elapsed: {seconds} s. mem usage=1.00 GB. "
-                "avail mem=19.00 GB.",
-                every,
-            )
-
-    args = "ServerArgs(tp_size=2)" if release <= 18 else "{'tp_size': 2}"
-    lines.append(f"[2026-11-30 10:00:00] server_args={args}")
-    say(5, "Init parallel begin." if release >= 21 else "Init torch distributed begin.")
-    load(10, "KimiK25ForConditionalGeneration", "60.00")
-    pool("KV size: 2.00 GB")
-    capture("target verify", "10.00", True)
-    if draft:
-        load(60, "LlamaForCausalLMEagle3", "1.00")
-        pool("K size: 0.05 GB, V size: 0.05 GB")
-        capture("draft decode" if release >= 14 else "draft", "2.50", False)
-    say(
-        170,
-        "max_total_num_tokens=1000, chunked_prefill_size=8192, max_prefill_tokens=16384, "
-        "max_running_requests=48, context_len=4096, available_gpu_mem=18.50 GB",
-        False,
-    )
-    if host:
-        if release >= 17:
-            say(180, "Allocating kv hierarchical KV host pool: 4001 tokens, 8.00 GB host memory.")
-            if draft:
-                say(
-                    181,
-                    "Allocating draft hierarchical KV host pool: 4001 tokens, 0.50 GB host memory.",
-                )
-        else:
-            say(180, "Allocating 8.00 GB host memory for hierarchical KV cache.")
-            if draft and release >= 11:
-                say(181, "Allocating 0.50 GB host memory for hierarchical KV cache.")
-        if draft and 11 <= release <= 18:
-            say(182, "HiCache draft KV registered: MHATokenToKVPool (host 4001 slots)")
-    lines.append(READY)
-    return lines
 
 
 @pytest.mark.parametrize("version", KNOWN)
@@ -240,215 +156,467 @@ def test_weights_in_progress_are_counted() -> None:
     assert parser.progress() == {"shards_done": 64, "shards_total": 64}
 
 
-@pytest.mark.parametrize(
-    ("text", "rank", "message"),
-    [
-        ("[2026-11-30 10:00:00] hello", "", "hello"),
-        (
-            "[2026-11-30 10:00:00.123 DP0 PP1 ATTN_CP2 MOE_DP3 TP4 EP5] x",
-            "DP0 PP1 ATTN_CP2 MOE_DP3 TP4 EP5",
-            "x",
-        ),
-        ("[10:00:00 TP3] x", "TP3", "x"),
-        ("[2026-11-30 TP1] x", "TP1", "x"),
-        ("2026-11-30T10:00:00+0000 gpu-01 python[77]: [2026-11-30 10:00:00 TP1] x", "TP1", "x"),
-        (
-            "Nov 30 10:00:00 gpu-01 python[77]: Traceback (most recent call last):",
-            "",
-            "Traceback (most recent call last):",
-        ),
-        ("[full] total=1, available=2", "", "[full] total=1, available=2"),
-        ("", "", ""),
-    ],
-)
-def test_prefixes(text: str, rank: str, message: str) -> None:
-    line = split_line(text)
-    assert (line.rank, line.message) == (rank, message)
+# --- each wording of each line, with the numbers that it must give --------------------------------
 
-
-# One real-looking line for every way to fail, and the word for it.
-FAILED = [
+TP = "[2026-11-30 10:00:30 TP0] "
+# (releases, line, what the rank says of it in detail)
+ROWS = [
+    ("-0.5.8", "Init torch distributed ends. mem usage=1.50 GB", {"init_s": None}),
     (
-        "host_memory_guard",
-        "ValueError: Not enough host memory available. Requesting 61.20 GB but "
-        "only have 44.90 GB free. Please reduce the size of the hierarchical cache.",
+        "0.5.9-20",
+        "Init torch distributed ends. elapsed=3.25 s, mem usage=1.50 GB",
+        {"init_s": 3.25},
+    ),
+    ("0.5.21-", "Init parallel ends. elapsed=4.50 s", {"init_s": 4.5}),
+    (
+        "-0.5.8",
+        "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=50.00 GB, "
+        "mem usage=30.25 GB.",
+        {"weights_bytes": int(30.25 * GIB), "avail_bytes": 50 * GIB, "load_s": None},
     ),
     (
-        "host_memory_guard",
-        "ValueError: No host memory is left for HiCache after the 10 GiB reserve;"
-        " set --hicache-ratio or --hicache-size explicitly.",
+        "0.5.9",
+        "Load weight end. elapsed=41.50 s, type=LlamaForCausalLM, dtype=torch.bfloat16, "
+        "avail mem=50.00 GB, mem usage=30.25 GB.",
+        {"weights_bytes": int(30.25 * GIB), "avail_bytes": 50 * GIB, "load_s": 41.5},
     ),
     (
-        "host_pool_too_small",
-        "AssertionError: The host memory should be larger than the device "
-        "memory with the current protocol",
+        "0.5.10-",
+        "Load weight end. elapsed=41.50 s, type=LlamaForCausalLM, avail mem=50.00 GB, "
+        "mem usage=30.25 GB.",
+        {"weights_bytes": int(30.25 * GIB), "avail_bytes": 50 * GIB, "load_s": 41.5},
     ),
     (
-        "host_registration",
-        "RuntimeError: cudaHostRegister failed (rc=1, invalid argument) for "
-        "ptr=0x7f00 size=549755813888; host buffer is not pinned",
+        "0.5.10- quantized",
+        "Load weight end. elapsed=41.50 s, type=LlamaForCausalLM, quant=fp8, fmt=e4m3, "
+        "avail mem=50.00 GB, mem usage=30.25 GB.",
+        {"weights_bytes": int(30.25 * GIB), "avail_bytes": 50 * GIB, "load_s": 41.5},
     ),
     (
-        "host_oom_kill",
-        "RuntimeError: Rank 5 scheduler died during initialization (exit code: -9). "
-        "If exit code is -9 (SIGKILL), a common cause is the OS OOM killer.",
+        "0.5.18- with overlap",
+        "Load weight end. Committed real weights after CUDA graph capture in 12.50 s (capture "
+        "overlap window 9.00 s, startup overlap total 30.00 s)",
+        {"load_s": 12.5, "weights_bytes": None},
     ),
     (
-        "host_oom_kill",
-        "sglang-kimi.service: A process of this unit has been killed by the OOM killer.",
+        "-0.5.12 GQA",
+        "KV Cache is allocated. #tokens: 7000, K size: 1.25 GB, V size: 1.00 GB",
+        {"device_tokens": 7000, "device_bytes": int(2.25 * GIB)},
     ),
     (
-        "device_memory_pool",
-        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+        "-0.5.12 MLA",
+        "KV Cache is allocated. #tokens: 7000, KV size: 2.25 GB",
+        {"device_tokens": 7000, "device_bytes": int(2.25 * GIB)},
     ),
     (
-        "device_memory_pool",
-        "ValueError: Loaded weights leave no GPU memory for the KV cache under "
-        "--mem-fraction-static=0.7",
-    ),
-    ("device_out_of_memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"),
-    ("graph_capture", "Exception: Capture cuda graph failed: operation not permitted"),
-    (
-        "kv_pool_exhausted",
-        "Out of memory even after retracting all other requests in the decode batch.",
+        "0.5.13-16",
+        "KV Cache is allocated. dtype: torch.float8_e4m3fn, #tokens: 7000, KV size: 2.25 GB",
+        {"device_tokens": 7000, "device_bytes": int(2.25 * GIB)},
     ),
     (
-        "memory_unbalanced",
-        "ValueError: The memory capacity is unbalanced. Some GPUs may be "
-        "occupied by other processes.",
+        "0.5.17- sliding window",
+        "SWA KV Cache is allocated. dtype: torch.bfloat16, #tokens: 5600, K size: 1.25 GB, "
+        "V size: 1.00 GB",
+        {"swa_tokens": 5600, "device_bytes": int(2.25 * GIB)},
     ),
     (
-        "load_timeout",
-        "ValueError: TP rank 3 could finish the model loading, but there are other "
-        "ranks that didn't finish loading.",
+        "0.5.17- other label",
+        "MiniMax MSA-v1 main NVFP4 KV Cache is allocated. dtype: torch.uint8, #tokens: 7000, "
+        "KV size: 2.25 GB",
+        {"device_tokens": 7000, "device_bytes": int(2.25 * GIB)},
     ),
     (
-        "allreduce_fusion",
-        "ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.",
+        "0.5.18- reserved only",
+        "KV Cache VA upper bound. dtype: torch.bfloat16, #tokens: 9000, K size: 9.00 GB, "
+        "V size: 9.00 GB",
+        {"device_tokens": None, "device_bytes": None},
     ),
     (
-        "watchdog",
-        "[2026-11-30 10:00:00 TP5] Scheduler watchdog timeout "
-        "(self.watchdog_timeout=300, self.soft=False)",
-    ),
-    ("watchdog", "[2026-11-30 10:00:00 TP5] Watchdog timeout (self.watchdog_timeout=300)"),
-    (
-        "collective_timeout",
-        "[rank2]:[E1130 10:00:00.1 ProcessGroupNCCL.cpp:616] [Rank 2] Watchdog "
-        "caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE)",
-    ),
-    ("gpu_lost", "RuntimeError: CUDA error: GPU is lost"),
-    (
-        "driver",
-        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not "
-        "yet initialized",
-    ),
-    ("arguments", "launch_server.py: error: unrecognized arguments: --hicache-sise 4"),
-    ("arguments", "sglang serve: error: ambiguous option: --cuda-graph-max-bs could match"),
-    (
-        "port_taken",
-        "[2026-11-30 10:00:00] ERROR:    [Errno 98] error while attempting to bind on "
-        "address ('127.0.0.1', 30000): address already in use",
+        "all",
+        "Use sliding window memory pool. full_layer_tokens=7000, swa_layer_tokens=5600",
+        {"swa_tokens": 5600},
     ),
     (
-        "weights_unreadable",
-        "safetensors_rust.SafetensorError: Error while deserializing header: "
-        "incomplete metadata, file not fully covered",
-    ),
-    ("warmup", "[2026-11-30 10:00:00] Initialization failed. warmup error: Traceback"),
-    ("exception", "RuntimeError: Multiple platform plugins activated"),
-    (
-        "child_died",
-        "[2026-11-30 10:00:00] Received sigquit from a child process. It usually means "
-        "the child failed.",
+        "0.5.23 all layers",
+        "Use sliding window memory pool (all SWA). swa_layer_tokens=5600",
+        {"swa_tokens": 5600},
     ),
     (
-        "child_died",
-        "RuntimeError: Rank 0 scheduler died during initialization (exit code: 1). If "
-        "exit code is -9 (SIGKILL), a common cause is the OS OOM killer.",
+        "-0.5.16",
+        "SWAKVPool mem usage: 7.50 GB, swa size: 5600, full size: 7000",
+        {"swa_tokens": 5600, "device_bytes": None},
     ),
-    ("start_timeout", "sglang-kimi.service: start operation timed out. Terminating."),
-    ("exit", "sglang-kimi.service: Main process exited, code=exited, status=1/FAILURE"),
+    (
+        "0.5.16 resized",
+        "Post-capture KV sizing: max_total_num_tokens=6800, free memory=4.00 GB",
+        {"max_total_num_tokens": 6800},
+    ),
+    (
+        "0.5.17- resized",
+        "Post-capture KV sizing: KV cache allocated. dtype: torch.bfloat16, #tokens: 6800, "
+        "KV size: 2.25 GB, avail mem=4.00 GB",
+        {"device_tokens": 6800, "device_bytes": int(2.25 * GIB), "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.17- resized windows",
+        "Post-capture KV sizing: full_layer_tokens=6800, swa_layer_tokens=5440",
+        {"swa_tokens": 5440},
+    ),
+    (
+        "0.5.17- no window",
+        "Post-capture KV sizing: full_layer_tokens=6800, swa_layer_tokens=0",
+        {"swa_tokens": None},
+    ),
+    (
+        "0.5.22- resized draft",
+        "Post-capture KV sizing: draft KV cache allocated. dtype: torch.bfloat16, #tokens: 6800, "
+        "KV size: 0.25 GB",
+        {"draft_tokens": 6800, "draft_device_bytes": GIB // 4, "device_bytes": None},
+    ),
+    (
+        "0.5.2",
+        "Mamba Cache is allocated. conv_state size: 0.50GB, ssm_state size: 3.25GB ",
+        {"state_slots": None, "state_bytes": int(3.75 * GIB), "device_bytes": None},
+    ),
+    (
+        "0.5.3-",
+        "Mamba Cache is allocated. max_mamba_cache_size: 96, conv_state size: 0.50GB, "
+        "ssm_state size: 3.25GB ",
+        {"state_slots": 96, "state_bytes": int(3.75 * GIB)},
+    ),
+    (
+        "0.5.3- speculative",
+        "Mamba Cache is allocated. max_mamba_cache_size: 96, conv_state size: 0.50GB, "
+        "ssm_state size: 3.25GB intermediate_ssm_state_cache size: 1.00GB "
+        "intermediate_conv_window_cache size: 0.25GB ",
+        {"state_slots": 96, "state_bytes": 5 * GIB},
+    ),
+    ("all", "Memory pool end. avail mem=5.50 GB", {"avail_bytes": int(5.5 * GIB)}),
+    (
+        "-0.5.13",
+        "Capture cuda graph end. Time elapsed: 20.50 s. mem usage=1.25 GB. avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.6-13",
+        "Capture piecewise CUDA graph end. Time elapsed: 20.50 s. mem usage=1.25 GB. "
+        "avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.9-13 other device",
+        "Capture npu graph end. Time elapsed: 20.50 s. mem usage=1.25 GB. avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.14-",
+        "Capture target prefill CUDA graph end. elapsed=20.50 s, mem usage=1.25 GB, "
+        "avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.14- step",
+        "Capture draft extend CUDA graph end. step=1, elapsed=20.50 s, mem usage=1.25 GB, "
+        "avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.16- single",
+        "Capture single-CG draft extend end. elapsed=20.50 s, mem usage=1.25 GB, "
+        "avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "0.5.22-",
+        "Capture target decode CUDA graph end. bs=[1, 2, 4], elapsed=20.50 s, mem usage=1.25 GB, "
+        "avail mem=4.00 GB.",
+        {"graphs_s": 20.5, "avail_bytes": 4 * GIB},
+    ),
+    (
+        "all",
+        "max_total_num_tokens=7000, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+        "max_running_requests=40, context_len=4096, available_gpu_mem=4.50 GB",
+        {"max_total_num_tokens": 7000, "avail_bytes": int(4.5 * GIB)},
+    ),
+    (
+        "all, CPU",
+        "max_total_num_tokens=7000, chunked_prefill_size=-1, max_prefill_tokens=16384, "
+        "max_running_requests=40, context_len=4096, available_cpu_mem=4.50 GB",
+        {"max_total_num_tokens": 7000, "avail_bytes": int(4.5 * GIB)},
+    ),
+    (
+        "-0.5.16",
+        "Allocating 6.50 GB host memory for hierarchical KV cache.",
+        {"host_bytes": 6_500_000_000, "host_tokens": None},
+    ),
+    (
+        "0.5.10-22",
+        "Allocating 6.50 GB host memory for hierarchical Mamba cache (layout=layer_first).",
+        {"host_pools": [{"pool": "state", "tokens": None, "bytes": 6_500_000_000}]},
+    ),
+    (
+        "0.5.23",
+        "Allocating 6.50 GB host memory for hierarchical Mamba cache (192 state slots, "
+        "layout=layer_first).",
+        {"host_pools": [{"pool": "state", "tokens": 192, "bytes": 6_500_000_000}]},
+    ),
+    (
+        "0.5.11-12",
+        "Allocating 6.50 GB host memory for NSA indexer (layout=page_first).",
+        {"indexer_bytes": 6_500_000_000, "host_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.18-",
+        "Allocating 6.50 GB host memory for DSA indexer (layout=page_first), packed MTP layers: "
+        "target_layers=60, draft_layers=1, total_layers=61.",
+        {"indexer_bytes": 6_500_000_000, "host_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.15-",
+        "Allocating 6.50 GB host memory for MiniMax sparse index-K (layout=page_first).",
+        {"indexer_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.23",
+        "Allocating 6.50 GB host memory for MiniMax NVFP4 index cache (layout=page_first).",
+        {"indexer_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.12-",
+        "Allocating 6.50 GB host memory for V4 paged pool 'swa' (layers=61, pages=70, "
+        "item_bytes=150000).",
+        {"host_pools": [{"pool": "paged_swa", "tokens": None, "bytes": 6_500_000_000}]},
+    ),
+    (
+        "0.5.13-",
+        "Allocating 6.50 GB host memory for V4 state pool 'c4' (layers=61, pages=70, "
+        "state_page_bytes=9000, layout=page_first).",
+        {"host_pools": [{"pool": "state_c4", "tokens": None, "bytes": 6_500_000_000}]},
+    ),
+    (
+        "0.5.17-",
+        "Allocating kv hierarchical KV host pool: 14016 tokens, 6.50 GB host memory.",
+        {"host_tokens": 14016, "host_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.18- packed",
+        "Allocating kv hierarchical KV host pool: 14016 tokens, 6.50 GB host memory, packed MTP KV "
+        "layers: target_layers=60, draft_layers=1, total_layers=61.",
+        {"host_tokens": 14016, "host_bytes": 6_500_000_000},
+    ),
+    (
+        "0.5.17- draft",
+        "Allocating draft hierarchical KV host pool: 14016 tokens, 0.50 GB host memory.",
+        {"draft_host_tokens": 14016, "draft_host_bytes": 500_000_000, "host_bytes": None},
+    ),
+    (
+        "0.5.17- sliding window",
+        "Allocating swa hierarchical KV host pool: 11200 tokens, 0.50 GB host memory.",
+        {"swa_host_tokens": 11200, "host_tokens": None, "host_bytes": 500_000_000},
+    ),
+    (
+        "0.5.20-",
+        "MLATokenToKVPoolHost dummy mode: allocator-only, size=14016 tokens, saving 6.50 GB host "
+        "memory",
+        {"host_tokens": 14016, "host_bytes": 0},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("cause", "line"), FAILED)
-def test_every_failure_has_its_word(cause: str, line: str) -> None:
-    failure = failure_of(split_line(line).message)
-    assert failure is not None and failure.cause == cause
-
-
-def test_every_word_is_proven_by_a_line() -> None:
-    assert {cause for cause, _line in FAILED} == set(CAUSES)
+@pytest.mark.parametrize(
+    ("line", "expected"), [(row[1], row[2]) for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_a_line_gives_its_numbers(line: str, expected: dict[str, object]) -> None:
+    rank = StartupParser().feed_all([TP + line]).facts(detail=True)["ranks"][0]
+    assert {name: rank[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
-    ("cause", "line"),
+    ("line", "name", "value"),
     [
-        pair
-        for pair in FAILED
-        if pair[0] not in ("exception", "child_died", "exit", "start_timeout")
+        (
+            "HiCache auto-sizing: ratio 2.000 -> 1.375; 81.0 GiB host memory per rank (fraction "
+            "0.80, 8 ranks on this host), host pools 79.5 GiB.",
+            "auto_ratio",
+            1.375,
+        ),
+        ("Post-capture KV sizing: max_running_requests 48 -> 31", "max_running_requests", 31),
     ],
 )
-def test_the_line_that_names_the_cause_wins_over_what_follows(cause: str, line: str) -> None:
-    parser = StartupParser().feed_all(
-        [
-            *start_lines("0.5.18")[:-1],
-            "[2026-11-30 10:04:00 TP3] Scheduler hit an exception: Traceback (most recent call last):",
-            '  File "/opt/sglang/lib/python3.12/site-packages/sglang/srt/x.py", line 7, in run',
-            line,
-            "[2026-11-30 10:04:01] Received sigquit from a child process. It usually means the child "
-            "failed.",
-            "sglang-kimi.service: Main process exited, code=killed, status=9/KILL",
-            "sglang-kimi.service: Failed with result 'signal'.",
-        ]
-    )
-    assert parser.state == "failed"
-    assert parser.cause == (cause, split_line(line).message)
+def test_a_line_gives_a_number_of_the_server(line: str, name: str, value: float) -> None:
+    assert StartupParser().feed_all([TP + line]).facts()[name] == value
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "[2026-11-30 10:00:00 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1",
-        "[2026-11-30 10:00:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=60, "
-        "self.soft=True)",
-        "/opt/x.py:7: UserWarning: Only CUDA supports this currently.",
-        '[2026-11-30 10:00:00] INFO:     127.0.0.1:4 - "GET /health HTTP/1.1" 200 OK',
-        "Started sglang-kimi.service - SGLang server kimi.",
+        "Sync fixed-size HiCache host token capacity from 14016 to 13952.",
+        "HiCache draft KV registered: MHATokenToKVPool (host 13952 slots)",
     ],
 )
-def test_harmless_lines_are_no_failure(line: str) -> None:
-    assert failure_of(split_line(line).message) is None
+def test_slots_of_a_host_pool_by_a_line_of_their_own(line: str) -> None:
+    pool = "Allocating 6.50 GB host memory for hierarchical KV cache."
+    for lines in ([pool, line], [line, pool]):
+        facts = StartupParser().feed_all(TP + text for text in lines).facts()
+        assert facts["host_tokens"] == 13952
 
 
-def test_an_exception_alone_does_not_end_a_start() -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "KV Cache skipped (no-op pool). Logical #tokens: 7000, physical K/V size: ~4.0 KB placeholder",
+        "max_total_tokens=131072 is larger than the profiled value -5. Use the profiled value instead.",
+        "Prefill batch. #new-seq: 1, #new-token: 9, #cached-token: 1, token usage: 0.00, #queue-req: 0, ",
+        "Prefill batch [7], #new-seq: 1, #new-token: 9, input throughput (token/s): 5.26, cuda graph: False",
+        "Decode batch, #running-req: 1, #full token: 9, full token usage: 0.25, mamba num: 3, accept len: 3.0",
+        "The available memory for KV cache is 17.67 GB.",
+        "HiCache memory headroom: host 190.0 GiB, cgroup 170.0 GiB",
+        "Reserving 2.00 GB of the KV budget for post-sizing multimodal allocations",
+        "Post-capture KV sizing: KV-canary per-forward workspace 0.25 GB",
+    ],
+)
+def test_lines_that_tell_of_no_pool(line: str) -> None:
+    assert StartupParser().feed_all([TP + line]).facts(detail=True)["ranks"] == []
+
+
+def test_pools_that_few_models_have_are_left_out() -> None:
+    facts = StartupParser().feed_all(start_lines("0.5.23", draft=False)).facts()
+    rare = {"swa_tokens", "swa_host_tokens", "state_slots", "state_bytes_per_rank"}
+    assert not set(facts) & (rare | {"draft_tokens", "indexer_bytes_per_rank", "auto_ratio"})
+    assert StartupParser().feed_all(start_lines("0.5.23")).facts()["draft_tokens"] == 1000
+
+
+def test_the_limits_are_in_the_detail() -> None:
+    facts = StartupParser().feed_all(start_lines("0.5.23")).facts(detail=True)
+    assert facts["limits"] == {
+        "chunked_prefill_size": 8192,
+        "max_prefill_tokens": 16384,
+        "max_running_requests": 48,
+        "context_len": 4096,
+    }
+
+
+def test_a_reserved_pool_gets_its_size_after_the_graphs() -> None:
+    reserved = "KV Cache VA upper bound. dtype: torch.bfloat16, #tokens: 9000, KV size: 9.00 GB"
+    parser = StartupParser().feed_all(
+        TP + text
+        for text in (
+            reserved,
+            "Memory pool end. avail mem=9.00 GB",
+            reserved,
+            "Memory pool end. avail mem=9.00 GB",
+            "Post-capture KV sizing: KV cache allocated. dtype: torch.bfloat16, #tokens: 6800, "
+            "KV size: 2.25 GB, avail mem=4.00 GB",
+            "Post-capture KV sizing: draft KV cache allocated. dtype: torch.bfloat16, "
+            "#tokens: 6800, KV size: 0.25 GB",
+        )
+    )
+    rank = parser.facts(detail=True)["ranks"][0]
+    assert (rank["device_tokens"], rank["device_bytes"]) == (6800, int(2.25 * GIB))
+    assert (rank["draft_tokens"], rank["draft_device_bytes"]) == (6800, GIB // 4)
+
+
+def test_sliding_window_pools_without_labels() -> None:
+    parser = StartupParser().feed_all(
+        TP + text
+        for text in (
+            "Use sliding window memory pool. full_layer_tokens=7000, swa_layer_tokens=5600",
+            "KV Cache is allocated. #tokens: 5600, K size: 4.00 GB, V size: 2.00 GB",
+            "KV Cache is allocated. #tokens: 7000, K size: 1.00 GB, V size: 0.50 GB",
+            "SWAKVPool mem usage: 7.50 GB, swa size: 5600, full size: 7000",
+            "Memory pool end. avail mem=9.00 GB",
+        )
+    )
+    rank = parser.facts(detail=True)["ranks"][0]
+    assert (rank["device_tokens"], rank["swa_tokens"]) == (7000, 5600)
+    assert rank["device_bytes"] == int(7.5 * GIB)
+
+
+def test_structured_lines_of_eight_ranks_count_once() -> None:
+    def start(second: int, text: str) -> list[str]:
+        return [
+            f"worker-1  | 2026-11-30T10:00:{second}.{rank}Z  INFO memory_pool.__init__: {text}"
+            for rank in range(8)
+        ]
+
     parser = StartupParser().feed_all(
         [
-            "[2026-11-30 10:00:00] server_args={}",
-            "ImportError: no module named fancy",
+            *start(10, "KV Cache is allocated. #tokens: 7000, KV size: 2.25 GB"),
+            *start(11, "Memory pool end. avail mem=9.00 GB"),
+            *start(12, "Allocating 6.50 GB host memory for hierarchical KV cache."),
+            *start(13, "Allocating 0.50 GB host memory for hierarchical KV cache."),
         ]
     )
-    assert parser.state == "starting"
-    parser.feed(READY)
-    assert (parser.state, parser.cause) == ("ready", (None, None))
+    facts = parser.facts()
+    assert facts["device_bytes_per_rank"] == int(2.25 * GIB)
+    assert facts["host_bytes_per_rank"] == 6_500_000_000
+    assert facts["draft_host_bytes_per_rank"] == 500_000_000
 
 
-TEXT = st.one_of(
-    st.text(max_size=200),
-    st.sampled_from(start_lines("0.5.23") + start_lines("0.5.2") + [line for _c, line in FAILED]),
+def test_the_clock_that_jumped_gives_no_time() -> None:
+    lines = ["[2026-11-30 10:00:00] server_args={}", "[2026-11-30 09:00:00] " + READY[22:]]
+    facts = StartupParser().feed_all(lines).facts()
+    assert (facts["state"], facts["ready_s"]) == ("ready", None)
+    lines = [
+        TP + "Load weight begin. avail mem=9.00 GB",
+        "[2026-11-30 09:00:00 TP0] Load weight end. type=X, avail mem=5.00 GB, mem usage=4.00 GB.",
+    ]
+    assert StartupParser().feed_all(lines).facts()["load_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "done"),
+    [
+        (
+            "\rLoading shards:   0% Completed | 0/64 [00:00<?]\rLoading shards:  50% Completed | 32/64 [",
+            32,
+        ),
+        ("\x1b[32mLoading shards:  50% Completed | 32/64 [00:09\x1b[0m", 32),
+        ("Loading shards: 100% Completed | 64/64 [00:19]\n" + TP + "Memory pool end.", 64),
+    ],
 )
-CUT = st.tuples(TEXT, st.integers(0, 300), st.integers(0, 300)).map(
-    lambda parts: parts[0][parts[1] :] + parts[0][: parts[2]]
+def test_the_last_state_of_a_progress_bar_counts(entry: str, done: int) -> None:
+    parser = StartupParser()
+    parser.feed(entry)
+    assert parser.progress()["shards_done"] == done
+
+
+# --- anything at all ------------------------------------------------------------------------------
+
+KNOWN_LINES = [*start_lines("0.5.23"), *start_lines("0.5.2"), *(TP + row[1] for row in ROWS)]
+TEXT = st.one_of(st.text(max_size=200), st.sampled_from(KNOWN_LINES))
+CUT = st.tuples(TEXT, TEXT, st.integers(0, 300), st.integers(0, 300)).map(
+    lambda parts: parts[0][parts[2] :] + parts[1][: parts[3]]
 )
+
+
+def spoil(parts: tuple[str, int, str]) -> str:
+    text, position, character = parts
+    return text[:position] + character + text[position + 1 :]
+
+
+GARBLED = st.tuples(TEXT, st.integers(0, 200), st.sampled_from("0-9. =,\r\n\x1b\x00é")).map(spoil)
+ENTRIES = st.lists(st.one_of(TEXT, CUT, GARBLED), max_size=30)
+
+
+def numbers(value: object) -> list[float]:
+    if isinstance(value, dict):
+        return [number for item in value.values() for number in numbers(item)]
+    if isinstance(value, list):
+        return [number for item in value for number in numbers(item)]
+    return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.one_of(TEXT, CUT), max_size=30))
-def test_cut_shuffled_and_garbled_lines_never_raise(lines: list[str]) -> None:
-    facts = StartupParser().feed_all(lines).facts(detail=True)
+@given(ENTRIES)
+def test_whatever_comes_gives_no_error_and_no_absurd_number(entries: list[str]) -> None:
+    facts = StartupParser().feed_all(entries).facts(detail=True)
     assert facts["state"] in ("absent", "starting", "ready", "failed")
     assert facts["cause"] is None or facts["cause"] in CAUSES
+    # A petabyte for each of the lines.
+    assert all(0 <= number < 31 * 2**50 for number in numbers(facts))
+    for name in ("context_tokens", "max_total_num_tokens", "host_tokens", "draft_tokens"):
+        assert (facts.get(name) or 0) < 10**11
 
 
 @settings(max_examples=100, deadline=None)

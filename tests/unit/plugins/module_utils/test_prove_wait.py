@@ -15,13 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.llmops.sglang.plugins.module_utils._engine.log_lines import CAUSES
+from ansible_collections.llmops.sglang.plugins.module_utils._engine.causes import CAUSES
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import UnitState
 from ansible_collections.llmops.sglang.plugins.module_utils._prove import wait as waits
-from ansible_collections.llmops.sglang.plugins.module_utils._prove.causes import (
-    REMEDIES,
-    remedy_for,
-)
 from ansible_collections.llmops.sglang.plugins.module_utils._prove.client import Client, Keys
 from ansible_collections.llmops.sglang.plugins.module_utils._prove.wait import (
     StartFailed,
@@ -36,7 +32,7 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.gate_worl
 )
 
 JOURNALCTL = """#!{python}
-import sys
+import json, sys
 wanted = [word.split("=", 1)[1] for word in sys.argv if word.startswith("_SYSTEMD_INVOCATION_ID=")]
 after = [word.split("=", 1)[1] for word in sys.argv if word.startswith("--after-cursor=")]
 assert "INVOCATION_ID=" + wanted[0] in sys.argv
@@ -45,9 +41,8 @@ try:
     lines = open("{folder}/" + wanted[0]).read().splitlines()
 except FileNotFoundError:
     lines = []
-for line in lines[start:]:
-    print(line)
-print("-- cursor: s=%d" % len(lines))
+for number, line in enumerate(lines[start:], start + 1):
+    print(json.dumps({{"MESSAGE": line, "__CURSOR": "s=%d" % number}}))
 """
 LOADED = [
     "[2026-11-30 20:00:01 TP0] Load weight begin. avail mem=90.00 GB",
@@ -75,6 +70,8 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(waits, "_PAUSE_S", 0.01)
+    # Half a second after the process of `unit_state` was started.
+    monkeypatch.setattr(waits, "monotonic_s", lambda: 50.5)
 
     def append(*lines: str, invocation: str = "c0ffee") -> None:
         with (tmp_path / invocation).open("a") as stream:
@@ -89,7 +86,11 @@ def server() -> Iterator[Stub]:
         yield stub
 
 
-def wait_for(server: Stub, *states: UnitState | Callable[[], Any]) -> Wait:
+def wait_for(
+    server: Stub,
+    *states: UnitState | Callable[[], Any],
+    timeline: list[dict[str, Any]] | None = None,
+) -> Wait:
     """A wait that sees one state after the other; a function is called in between."""
     left = list(states)
 
@@ -101,7 +102,7 @@ def wait_for(server: Stub, *states: UnitState | Callable[[], Any]) -> Wait:
         assert isinstance(state, UnitState)
         return state
 
-    return Wait(UNIT, Client(server.url, Keys()), read)
+    return Wait(UNIT, Client(server.url, Keys()), timeline, read)
 
 
 def test_it_returns_at_the_line_that_says_so(journal: Callable[..., None], server: Stub) -> None:
@@ -115,6 +116,7 @@ def test_it_returns_at_the_line_that_says_so(journal: Callable[..., None], serve
         lambda: journal(*READY),
         unit_state(),
     ).until_ready(20)
+    assert started is not None
     assert started.fired_up is True
     assert (started.invocation_id, started.startup["ready_s"]) == ("c0ffee", 19.0)
     assert started.startup["ranks"][0]["host_tokens"] == 4016
@@ -125,6 +127,32 @@ def test_it_returns_at_the_line_that_says_so(journal: Callable[..., None], serve
         "fired up",
     ]
     assert started.ready_s == started.timeline[-1]["at_s"]
+
+
+def test_a_wait_in_parts_notes_each_phase_once(journal: Callable[..., None], server: Stub) -> None:
+    journal(*LOADED)
+    first = wait_for(server, unit_state())
+    assert first.until_ready(600, part_s=0) is None
+    assert [entry["text"] for entry in first.timeline] == ["weights loaded"]
+    assert first.reached() == "it came as far as weights loaded"
+    journal(*POOLED, *READY)
+    started = wait_for(server, unit_state(), timeline=first.timeline).until_ready(600, part_s=0)
+    assert started is not None
+    assert started.timeline[0] == first.timeline[0]
+    assert [entry["text"] for entry in started.timeline[1:]] == [
+        "KV pool of 1,000 tokens",
+        "host pool of 4,016 tokens per rank",
+        "fired up",
+    ]
+
+
+def test_the_deadline_counts_from_the_start_of_the_process(
+    journal: Callable[..., None], server: Stub
+) -> None:
+    journal(*LOADED)
+    state = unit_state(started_s=50.5 - 100)
+    with pytest.raises(StartFailed, match="not up after 90 s"):
+        wait_for(server, state).until_ready(90, part_s=30)
 
 
 def test_a_server_that_runs_already_is_taken_as_it_is(
@@ -208,7 +236,7 @@ def test_a_process_that_ends_without_a_word_has_failed(
     )
     with pytest.raises(StartFailed, match="the main process exited with status 0") as error:
         wait_for(server, unit_state(), ended).until_ready(60)
-    assert error.value.remedy == REMEDIES["exit"]
+    assert error.value.remedy == CAUSES["exit"].remedy
 
 
 def test_the_last_lines_of_a_process_that_ended_are_read(
@@ -242,8 +270,3 @@ def test_one_look(journal: Callable[..., None], server: Stub) -> None:
     started = wait_for(server, unit_state()).look()
     assert started is not None
     assert started.fired_up is True
-
-
-def test_every_cause_has_a_remedy_that_names_what_to_do() -> None:
-    assert set(REMEDIES) == set(CAUSES)
-    assert remedy_for("never heard of") == REMEDIES["exit"]
