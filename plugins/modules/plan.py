@@ -30,6 +30,10 @@ options:
         be applied.
     type: bool
     default: true
+attributes:
+  diff_mode:
+    description: Returns the tiers of the running server and of the plan in diff mode.
+    support: full
 extends_documentation_fragment:
   - llmops.sglang._controller
 seealso:
@@ -81,11 +85,15 @@ plan:
       type: dict
       contains:
         bytes_per_token:
-          description: Bytes of one token on one rank, of the target and of the draft model.
+          description:
+            - Bytes of one token on one rank, of the target and of the draft model, of index keys
+              and of layers with a sliding window, and bytes of one recurrent state.
           type: dict
           sample: {"target": 70272, "draft": 4096}
         device:
-          description: KV pool in GPU memory.
+          description:
+            - KV pool in GPU memory. C(swa_tokens) are those of layers with a sliding window,
+              C(state_slots) the recurrent states, both null where the model has none.
           type: dict
           sample: {"tokens": 159300, "bytes_per_rank": 11194329600, "origin": "measured"}
         host:
@@ -97,13 +105,94 @@ plan:
             - Unique tokens on the device and in reach. The host pool contains the device pool.
           type: dict
           sample: {"device": 159300, "in_reach": 696142}
-        ram:
-          description: RAM after the running instance is gone, reserve, and the limit that binds.
+        requests:
+          description:
+            - Requests of RV(plan.capacity.requests.context_tokens) tokens that fit at once, on the
+              device and in reach. None fits where the device pool is shorter than one.
           type: dict
-        options:
-          description: Ways to more context, best first, each with the variables that select it.
+          contains:
+            context_tokens:
+              description: Length that is counted with, C(sglang_plan_context_tokens).
+              type: int
+              sample: 32768
+        gpus:
+          description: Indexes of the GPUs that the ranks of this instance are given.
+          type: list
+          elements: int
+          sample: [0, 1, 2, 3, 4, 5, 6, 7]
+        ram:
+          description:
+            - RAM after the running instance is gone, what is kept free (reserve and headroom, the
+              engine's own processes, other instances), and the limit that binds, in words.
+          type: dict
+        limits:
+          description: Every bound on the host pools of this node, tightest first, in bytes.
           type: list
           elements: dict
+        options:
+          description:
+            - Ways to more context, best first. How surely one starts counts most, then whether it
+              keeps the precision of the KV cache, then the tokens in reach.
+          type: list
+          elements: dict
+          contains:
+            rank:
+              description: Place in the list, from 1.
+              type: int
+              sample: 1
+            title:
+              description: What changes.
+              type: str
+              sample: HiCache, ratio 4.37
+            device_tokens:
+              description: Unique tokens on the GPUs, of all data-parallel copies.
+              type: int
+              sample: 159300
+            tokens_in_reach:
+              description: Unique tokens on the GPUs or in RAM, of all data-parallel copies.
+              type: int
+              sample: 696141
+            factor:
+              description: Tokens in reach for each token on the device now.
+              type: float
+              sample: 4.37
+            requests:
+              description: Requests of the stated context in reach.
+              type: int
+              sample: 21
+            ram_bytes:
+              description: RAM of the host pools of all ranks on this node.
+              type: int
+              sample: 414165506048
+            ram_bytes_per_rank:
+              description: RAM of the host pools of one rank.
+              type: int
+              sample: 51770688256
+            certainty:
+              description:
+                - V(certain) when it starts in whatever order the ranks come; V(likely) when they
+                  must come together, or when a part could not be measured or checked; else V(no).
+              type: str
+              sample: certain
+            variables:
+              description: The variables that select it.
+              type: dict
+              sample: {"sglang_hicache_mode": "auto"}
+            arithmetic:
+              description: Every step from tokens to bytes to the bounds, to check by hand.
+              type: str
+            costs:
+              description: What it takes, one sentence each; what is only estimated says so.
+              type: list
+              elements: str
+            note:
+              description: What speaks against it, null when nothing does.
+              type: str
+    running:
+      description:
+        - The tiers of the running server in the same words as C(capacity), null when none is ready.
+      type: dict
+      sample: {"tokens": {"device": 159300, "in_reach": 159300}}
     arguments:
       description: Flags with their values and the variable each comes from.
       type: list
@@ -144,9 +233,17 @@ plan:
       type: str
       sample: kimi-k2.5
 table:
-  description: The capacity as lines of text, stable enough to compare.
+  description: The planned tiers as lines of text, stable enough to compare.
   returned: success
   type: str
+  sample: "SGLang: 0.5.23\ndevice tier: 159,300 tokens\n"
+diff:
+  description:
+    - The tiers of the running server and of the plan, as lines of text. The task changes nothing,
+      so the default callback leaves it out; the filter P(llmops.sglang.tiers_report#filter) shows
+      the same as a table.
+  returned: in diff mode, when the plan gives the server other tiers than it has
+  type: dict
 msg:
   description: The findings that refuse the plan, each with its remedy.
   returned: failure

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.redact import Redactor
 
 _PREFIX = "sglang_"
 _ROLES = Path(__file__).resolve().parents[2] / "roles"
@@ -25,6 +26,8 @@ _PLAYBOOK_OPTIONS = {
     "sglang_serial": {"type": "raw"},
     "sglang_recording": {"type": "path"},
     "sglang_plan_dest": {"type": "path"},
+    "sglang_report_dest": {"type": "path"},
+    "sglang_bundle_dest": {"type": "path"},
 }
 _MUTUALLY_EXCLUSIVE = [
     ("sglang_hicache_ratio", "sglang_hicache_size_gb"),
@@ -77,6 +80,39 @@ def typed(variables: dict[str, Any]) -> dict[str, Any]:
     }
     given = {name: checked.validated_parameters[name] for name in _given(variables)}
     return {**variables, **given, **empty}
+
+
+def shareable(variables: dict[str, Any]) -> dict[str, Any]:
+    """The variables that a recording of a host has: those of the roles, without secrets."""
+    given = {name: value for name, value in variables.items() if value is not None}
+    cleaned: dict[str, Any] = Redactor().data(given)
+    return {name: cleaned[name] for name in sorted(cleaned) if _refusal(name) is None}
+
+
+def recorded(text: str) -> tuple[dict[str, Any], list[str]]:
+    """The variables in a recording's C(vars.yml), and a sentence for each that is not taken.
+
+    Raises ValueError when it is no mapping.
+    """
+    try:
+        values = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"vars.yml of the recording: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError("vars.yml of the recording: not a mapping of variables to values")
+    refused = {str(name): _refusal(str(name)) for name in values}
+    taken = {name: value for name, value in values.items() if refused[str(name)] is None}
+    return taken, [f"{name} is ignored: {reason}" for name, reason in refused.items() if reason]
+
+
+def _refusal(name: str) -> str | None:
+    """Why a variable is not part of a recording; None when it is."""
+    option = role_options().get(name)
+    if option is None:
+        return "no role of this collection has this variable"
+    if name in _PLAYBOOK_OPTIONS:
+        return "it is for one run, not for a host"
+    return "it is a secret" if option.get("no_log") else None
 
 
 def _checked(variables: dict[str, Any]) -> ValidationResult:

@@ -84,6 +84,8 @@ def check_gpu_busy(subject: Subject) -> Check:
         elif used - own > _NOISE_BYTES:
             nobody = nobody or not own
             held.append(f"{label}: {gib(used - own)} without a process")
+        elif device.get("state") == "stuck":
+            held.append(f"{label}: {device.get('state_reason')}")
     if held:
         return Check(
             name,
@@ -92,7 +94,7 @@ def check_gpu_busy(subject: Subject) -> Check:
             needed,
             "the memory of the stopped server is still being released: run again in a minute"
             if subject.just_stopped and nobody
-            else "stop what holds it; memory without a process needs a GPU reset or a reboot",
+            else "stop what holds it; what no process holds needs a GPU reset or a reboot",
             passing=subject.just_stopped and nobody,
         )
     if unclear:
@@ -174,6 +176,14 @@ def check_recovery(subject: Subject) -> Check:
             needed,
             "drain the host and do what the GPU asks for, then run again",
         )
+    worn = [
+        f"GPU {device.get('index')}: {device.get('state_reason')}"
+        for device in subject.devices
+        if device.get("state") in ("repair", "failing")
+    ]
+    if worn:
+        remedy = "it starts; reset the GPU, or reboot, before it fails under load"
+        return Check(name, WARNED, "; ".join(worn), needed, remedy)
     if any(device.get("recovery_action") is None for device in subject.devices):
         return unknown(name, "this driver does not report a recovery action", needed)
     return passed(name, f"none on {len(subject.devices)} GPUs", needed)

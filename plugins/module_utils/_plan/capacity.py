@@ -14,9 +14,11 @@ from typing import Any
 from .._engine.pool_rules import GIB
 from .checks import capacity_findings
 from .choice import choose_tier
-from .device import Device, device_tier
+from .device import Device, device_tier, pool_bytes
+from .gpus import own_gpus
 from .host import HostCase, Tier, host_case
-from .options import Ground, build_options
+from .option import Ground
+from .options import build_options
 from .ram import Ram, read_ram
 from .setting import Setting, read_setting
 
@@ -28,6 +30,7 @@ def plan_capacity(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> dict[s
     """
     setting = read_setting(facts, wishes)
     device = device_tier(facts, wishes, setting)
+    setting = setting.with_states(device.tokens, device.state_slots)
     ram = read_ram(facts, wishes, setting)
     case = host_case(setting, ram, device.tokens, wishes, device.error_percent)
     tier, findings = choose_tier(facts, wishes, setting, device, ram, case)
@@ -35,6 +38,7 @@ def plan_capacity(facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> dict[s
     return {
         "engine_version": setting.version.text,
         "ranks_per_node": setting.parallel.ranks,
+        "gpus": [gpu.get("index") for gpu in own_gpus(facts, wishes, setting)],
         "page_size": setting.page,
         "bytes_per_token": _bytes_per_token(setting),
         "device": _device(device, setting),
@@ -71,16 +75,19 @@ def _bytes_per_token(setting: Setting) -> dict[str, int | None]:
         "target": target.kv if target else None,
         "draft": draft.device if draft else None,
         "indexer": (target.indexer or None) if target else None,
+        "window": (target.window or None) if target else None,
+        "state_slot": (target.state or None) if target else None,
     }
 
 
 def _device(device: Device, setting: Setting) -> dict[str, Any]:
-    known = device.tokens is not None and setting.target is not None
-    per_rank = (device.tokens or 0) * setting.target.device if setting.target else 0
+    per_rank = pool_bytes(device, setting)
     return {
         "tokens": device.tokens,
-        "bytes_per_rank": per_rank if known else None,
-        "bytes_node": per_rank * setting.parallel.ranks if known else None,
+        "swa_tokens": device.swa_tokens,
+        "state_slots": device.state_slots,
+        "bytes_per_rank": per_rank,
+        "bytes_node": None if per_rank is None else per_rank * setting.parallel.ranks,
         "origin": device.origin,
         "reason": device.reason,
         "error_percent": device.error_percent,
@@ -107,14 +114,17 @@ def _host(tier: Tier, case: HostCase | None) -> dict[str, Any]:
 def _requests(
     device: Device, reach: int | None, setting: Setting, wishes: Mapping[str, Any]
 ) -> dict[str, int | None]:
-    """Requests of one context length that fit at once; a request lives in one copy."""
+    """Requests of one context length that fit at once; a request lives in one copy.
+
+    None fits where the device tier cannot hold one as a whole, whatever is in reach.
+    """
     context = int(wishes["sglang_plan_context_tokens"])
     copies = setting.parallel.dp
-    return {
-        "context_tokens": context,
-        "device": None if device.tokens is None else device.tokens // context * copies,
-        "in_reach": None if reach is None else reach // context * copies,
-    }
+    counts: dict[str, int | None] = {"context_tokens": context, "device": None, "in_reach": None}
+    if device.tokens is not None and reach is not None:
+        fit = device.tokens // context * copies
+        counts.update(device=fit, in_reach=reach // context * copies if fit else 0)
+    return counts
 
 
 def _longest(device: Device, setting: Setting) -> int | None:
@@ -136,6 +146,7 @@ def _ram(
         "available_after_stop_bytes": ram.after_stop_bytes if ram else None,
         "reserve_bytes": ram.reserve_bytes + ram.headroom_bytes if ram else None,
         "processes_bytes": ram.processes_bytes if ram else None,
+        "other_instances_bytes": ram.pending_bytes if ram else None,
         "usable_bytes": usable,
         "bound_by": case.bound_of(tier) if case else "nothing: no host tier was computed",
     }

@@ -36,6 +36,8 @@ def capacity_findings(
             _memlock(facts, case, tier),
             _stopped(facts, ram),
             _nodes_unknown(facts, wishes, setting, ram),
+            _neighbours(facts, ram),
+            _neighbours_unknown(facts),
         ]
     if ram is not None and wishes.get("sglang_hicache_mode") != "off":
         found.append(_hugepages(facts, ram))
@@ -110,7 +112,35 @@ def _nodes_unknown(
         "a GPU is unknown, so the limit per node was not checked"
     )
     remedy = "Set SGLANG_AUTO_NUMA_BIND to 0 in sglang_environment, or check numactl -H"
-    return finding("RAM-008", ADVISE, text, remedy, "sglang_environment")
+    return finding("RAM-011", ADVISE, text, remedy, "sglang_environment")
+
+
+def _neighbours(facts: Mapping[str, Any], ram: Ram) -> Finding | None:
+    if not ram.pending_bytes:
+        return None
+    names = ", ".join(entry["unit"] for entry in part(facts, "memory")["neighbours"])
+    text = (
+        f"{gib(ram.pending_bytes)} are kept free for host pools that other instances on this "
+        f"host are still going to take: {names}"
+    )
+    remedy = "Disable what shall not run here"
+    return finding("RAM-013", ADVISE, text, remedy, None)
+
+
+def _neighbours_unknown(facts: Mapping[str, Any]) -> Finding | None:
+    names = [
+        entry["unit"]
+        for entry in part(facts, "memory").get("neighbours") or []
+        if not entry["running"] and entry["host_bytes"] is None
+    ]
+    if not names:
+        return None
+    text = (
+        f"{', '.join(names)} will start on this host with a host pool whose size is unknown, as "
+        "it was never proven: nothing is kept free for it"
+    )
+    remedy = "Deploy it first, or keep its RAM free with sglang_hicache_headroom_gib"
+    return finding("RAM-014", WARN, text, remedy, "sglang_hicache_headroom_gib")
 
 
 def _hugepages(facts: Mapping[str, Any], ram: Ram) -> Finding | None:
@@ -125,4 +155,4 @@ def _hugepages(facts: Mapping[str, Any], ram: Ram) -> Finding | None:
         "SGLANG_HUGEPAGE_SIZE says so"
     )
     remedy = "Give them back with vm.nr_hugepages, or set SGLANG_HUGEPAGE_SIZE"
-    return finding("RAM-009", ADVISE, text, remedy, "sglang_environment")
+    return finding("RAM-012", ADVISE, text, remedy, "sglang_environment")

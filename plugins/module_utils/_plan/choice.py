@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._engine.pool_rules import AUTO_FRACTION_DEFAULT
+from .arithmetic import ram_terms
 from .device import Device
 from .finding import ADVISE, REFUSE, WARN, finding, gb, gib
 from .fingerprint import REPLAN, tier_fingerprint
@@ -25,6 +26,7 @@ _RATIO = "sglang_hicache_ratio"
 _SIZE = "sglang_hicache_size_gb"
 _FRACTION = "sglang_hicache_host_memory_fraction"
 _RESERVE = "sglang_hicache_reserve_gib"
+_MODES = ("auto", "ratio", "size", "engine_auto", "off")
 _RATIO_ADVISED = 1.5
 KEPT_BUT_NOT_CERTAIN = "RAM-008"
 # Free RAM drifts: of a better tier is spoken when it holds so many times more.
@@ -87,12 +89,21 @@ def _asked_tier(mode: str, wishes: Mapping[str, Any], case: HostCase) -> Tier:
 
 
 def _check_inputs(mode: str, wishes: Mapping[str, Any], setting: Setting) -> list[Finding]:
-    """Contradictions between the variables alone."""
-    ratio, size, fraction = wishes.get(_RATIO), wishes.get(_SIZE), wishes.get(_FRACTION)
-    findings = []
+    """Contradictions between the variables alone, one finding for each."""
+    if mode not in _MODES:
+        text = f"{_MODE} is {mode}; it must be one of {', '.join(_MODES)}"
+        return [_refuse("HIC-008", text, f"Set {_MODE} to auto", _MODE)]
+    return [*_check_sizes(mode, wishes), *_check_fraction(mode, wishes, setting)]
+
+
+def _check_sizes(mode: str, wishes: Mapping[str, Any]) -> list[Finding]:
+    """Ratio and size exclude each other, and each belongs to the mode of its name."""
+    ratio, size = wishes.get(_RATIO), wishes.get(_SIZE)
     if ratio is not None and size is not None:
-        text = f"{_RATIO} and {_SIZE} are both given"
-        findings.append(_refuse("HIC-001", text, "Keep one of them", _SIZE))
+        text = f"{_RATIO} is {ratio} and {_SIZE} is {size}: only one can size the host tier"
+        remedy = f"Keep one of them, and set {_MODE} to ratio or size"
+        return [_refuse("HIC-001", text, remedy, _SIZE)]
+    findings = []
     for name, value, own in ((_RATIO, ratio, "ratio"), (_SIZE, size, "size")):
         if value is None and mode == own:
             text = f"{_MODE} is {own}, but {name} is not set"
@@ -103,6 +114,13 @@ def _check_inputs(mode: str, wishes: Mapping[str, Any], setting: Setting) -> lis
         elif value is not None and float(value) <= 0:
             text = f"{name} is {value}; it must be above 0"
             findings.append(_refuse("HIC-004", text, f"Give more, or set {_MODE} to off", name))
+    return findings
+
+
+def _check_fraction(mode: str, wishes: Mapping[str, Any], setting: Setting) -> list[Finding]:
+    """What asks for the engine's own sizing, or for a share of the RAM for it."""
+    fraction = wishes.get(_FRACTION)
+    findings = []
     if mode == "engine_auto" and not setting.rules.auto_size:
         text = f"SGLang {setting.version} cannot size its host pools itself; 0.5.21 and later can"
         findings.append(_refuse("HIC-005", text, f"Set {_MODE} to auto", _MODE))
@@ -139,7 +157,7 @@ def _blocked(
     severity = REFUSE if unprotected else WARN
     effect = "HiCache stays off" if mode == "auto" else "HiCache cannot be checked"
     if setting.pools is None:
-        text = f"{effect}: {_unknown_geometry(setting)}"
+        text = f"{effect}: {setting.not_mirrored}"
         remedy = (
             "SGLang can size its pools itself: set it to engine_auto"
             if setting.rules.auto_size and mode != "engine_auto"
@@ -152,17 +170,6 @@ def _blocked(
     text = f"{effect}: the size of the device tier is unknown ({device.reason})"
     remedy = "Start once without HiCache so that it can be measured, or declare it"
     return finding("HIC-012", severity, text, remedy, "sglang_max_total_tokens")
-
-
-def _unknown_geometry(setting: Setting) -> str:
-    if setting.target is not None:
-        return "the KV geometry of the draft model is unknown"
-    attention = setting.model.get("attention") or "unknown"
-    if attention == "swa":
-        return "sliding-window layers have a pool of their own, whose size is not computed"
-    if attention == "hybrid":
-        return "state-space layers keep a state per request, whose size is not computed"
-    return f"bytes per token are unknown (attention {attention}, KV format {setting.kv_dtype})"
 
 
 def _automatic(
@@ -267,24 +274,12 @@ def _does_not_fit(tier: Tier, case: HostCase) -> Finding:
     broken = [limit for limit in case.hard if tier.most_slots > limit.max_slots] or [case.together]
     limit = min(broken, key=lambda entry: entry.max_slots)
     text = (
-        f"the host pools need {gib(case.most_node_bytes(tier))} on this node, but "
+        f"the host pools of {case.shape.parallel.ranks} ranks need "
+        f"{gib(case.most_node_bytes(tier))} on this node, but "
         f"{gib(limit.limit_bytes)} are allowed by {limit.text}"
-        f"{_terms(case) if limit.name == 'ram' else ''}"
+        f"{f': {ram_terms(case)}' if limit.name == 'ram' else ''}"
     )
     return finding("RAM-002", REFUSE, text, _largest(case), _knob(limit, tier))
-
-
-def _terms(case: HostCase) -> str:
-    """Every term of the bound, so that a person can check it."""
-    ram = case.ram
-    headroom = f", {gib(ram.headroom_bytes)} headroom" if ram.headroom_bytes else ""
-    if ram.processes_bytes:
-        headroom += f", {gib(ram.processes_bytes)} for the engine's processes"
-    return (
-        f": {gib(ram.after_stop_bytes)} available ({gib(ram.held_bytes)} of it held by the "
-        f"running instance), {gib(ram.reserve_bytes)} reserve{headroom}, "
-        f"{case.shape.parallel.ranks} ranks"
-    )
 
 
 def _likely(tier: Tier, case: HostCase, order: Limit) -> Finding:

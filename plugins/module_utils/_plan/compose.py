@@ -20,6 +20,7 @@ from .capacity import plan_capacity
 from .choice import KEPT_BUT_NOT_CERTAIN
 from .deadlines import deadlines
 from .fingerprint import REPLAN, plan_fingerprint
+from .running import running_tiers
 from .unit import build_unit
 
 #: Environment variable that lets a running process say what it was started from.
@@ -60,6 +61,7 @@ def _compose(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
         "unit": unit_name(wishes["sglang_instance"]),
         "engine": {"version": version.text, "path": wishes["sglang_engine_path"]},
         "capacity": capacity,
+        "running": running_tiers(facts, capacity),
         "arguments": arguments,
         "argv": argv,
         "environment": values,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 _READ_BYTES_PER_S = 500_000_000
-_PIN_BYTES_PER_S = 1_500_000_000
+PIN_BYTES_PER_S = 1_500_000_000
 # A process that dies with registered memory is held up while the kernel unpins page by page.
 _UNPIN_BYTES_PER_S = 9_000_000_000
 # Imports, rank start, communicators, CUDA graphs and a cold kernel cache, seconds.
@@ -32,7 +32,7 @@ def deadlines(
     has_gpu = bool((facts.get("gpu") or {}).get("devices"))
     floor_s = _START_FLOOR_GPU_S if has_gpu else _START_FLOOR_S
     reading_s = weights_bytes // _READ_BYTES_PER_S
-    pinning_s = most_pinned_bytes(facts, capacity) // _PIN_BYTES_PER_S
+    pinning_s = most_pinned_bytes(facts, capacity) // PIN_BYTES_PER_S
     drain_s = int(wishes["sglang_drain_timeout_s"])
     return {
         "start_s": int(wishes["sglang_start_timeout_s"] or floor_s + reading_s + pinning_s),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._engine.pool_rules import GIB, HOST_RESERVE_BYTES, PROCESS_BYTES
+from .gpus import rank_nodes
 from .setting import Setting, extra_argument, part
 
 _BINDING_VARIABLE = "SGLANG_AUTO_NUMA_BIND"
@@ -35,8 +36,8 @@ class Ram:
     """Bytes of RAM on the host.
 
     `room_bytes` is what all pools together may take, `guard_bytes` what the engine's own check
-    starts from (before it divides it by ranks), both with the reserve, the headroom and what the
-    engine's processes will take kept free.
+    starts from (before it divides it by ranks), both with the reserve, the headroom, what the
+    engine's processes will take and what other instances are still going to take kept free.
     """
 
     available_bytes: int
@@ -45,6 +46,7 @@ class Ram:
     reserve_bytes: int
     headroom_bytes: int
     processes_bytes: int
+    pending_bytes: int
     room_bytes: int
     guard_bytes: int
     engine_free_bytes: int
@@ -70,7 +72,8 @@ def read_ram(facts: Mapping[str, Any], wishes: Mapping[str, Any], setting: Setti
     reserve = max(_gib(wishes.get("sglang_hicache_reserve_gib")), HOST_RESERVE_BYTES)
     growth = _gib(wishes.get("sglang_hicache_headroom_gib"))
     processes = 0 if is_running(facts) else _processes_bytes(facts, setting)
-    kept = reserve + growth + processes
+    pending = sum(map(_pending_bytes, memory.get("neighbours") or []))
+    kept = reserve + growth + processes + pending
     page_bytes = _hugepage_bytes(wishes, setting)
     return Ram(
         available_bytes=int(available),
@@ -79,13 +82,14 @@ def read_ram(facts: Mapping[str, Any], wishes: Mapping[str, Any], setting: Setti
         reserve_bytes=reserve,
         headroom_bytes=growth,
         processes_bytes=processes,
+        pending_bytes=pending,
         room_bytes=max(after - kept, 0),
         guard_bytes=max(engine_sees - kept, 0),
         engine_free_bytes=max(engine_sees - HOST_RESERVE_BYTES - processes, 0),
         source=_source(memory) if cgroup_after < machine_after else "the host's available RAM",
         hugepage_bytes=page_bytes,
         hugepages_free_bytes=_hugepages_free(memory, page_bytes),
-        nodes=_node_rooms(facts, wishes, setting, held, kept),
+        nodes=_node_rooms(facts, wishes, setting, held, kept, pending),
     )
 
 
@@ -106,6 +110,19 @@ def _processes_bytes(facts: Mapping[str, Any], setting: Setting) -> int:
     """RAM that the processes of a stopped engine will take before they allocate a pool."""
     gpus = part(facts, "gpu").get("devices")
     return setting.parallel.ranks * PROCESS_BYTES if gpus else 0
+
+
+def _pending_bytes(neighbour: Mapping[str, Any]) -> int:
+    """RAM that another instance has not taken yet, and will once it has started.
+
+    Before 0.5.17 pools are private memory, so a neighbour that holds as much as it was planned to
+    in either kind has them all. One that was never proven has no size.
+    """
+    planned = int(neighbour.get("host_bytes") or 0)
+    shmem = int(neighbour.get("shmem_bytes") or 0)
+    if shmem + int(neighbour.get("rss_bytes") or 0) >= planned:
+        return 0
+    return planned - shmem
 
 
 def _held_bytes(facts: Mapping[str, Any], setting: Setting) -> int:
@@ -178,20 +195,25 @@ def _node_rooms(
     setting: Setting,
     held_bytes: int,
     kept_bytes: int,
+    pending_bytes: int,
 ) -> tuple[NodeRoom, ...]:
-    """Room per NUMA node, when ranks are bound and facts tell node memory and GPU nodes."""
+    """Room per NUMA node, when ranks are bound and facts tell node memory and GPU nodes.
+
+    What is kept is spread over the nodes, but a neighbour may take all of its pools from one.
+    """
     numa = part(facts, "memory").get("numa") or []
-    ranks = setting.parallel.ranks
-    places = [device.get("numa_node") for device in part(facts, "gpu").get("devices") or []][:ranks]
     measured = all(entry.get("available_bytes") is not None for entry in numa)
-    known = measured and len(places) == ranks and None not in places
-    if len(numa) < 2 or not known or not binds_to_nodes(wishes, setting):
+    if len(numa) < 2 or not measured or not binds_to_nodes(wishes, setting):
+        return ()
+    places = rank_nodes(facts, wishes, setting)
+    if places is None:
         return ()
     rooms = []
+    kept_each = (kept_bytes - pending_bytes) // len(numa) + pending_bytes
     for entry in numa:
         count = places.count(entry["node"])
-        back = held_bytes * count // ranks
-        room = int(entry["available_bytes"]) + back - kept_bytes // len(numa)
+        back = held_bytes * count // len(places)
+        room = int(entry["available_bytes"]) + back - kept_each
         if count:
             rooms.append(NodeRoom(int(entry["node"]), count, max(room, 0)))
     return tuple(rooms)

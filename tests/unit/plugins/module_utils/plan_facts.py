@@ -42,6 +42,52 @@ GROUPED_MODEL: dict[str, Any] = {
 }
 """2 x 8 heads x 128 x 32 layers x 2 B = 131,072 B per token over all ranks."""
 
+SPARSE_MODEL: dict[str, Any] = {
+    "attention": "mla",
+    "architecture": "GlmMoeDsaForCausalLM",
+    "layers": 78,
+    "kv_lora_rank": 512,
+    "qk_rope_head_dim": 64,
+    "index_head_dim": 128,
+    "context_tokens": 202_752,
+    "weights_bytes": 440 * 10**9,
+    "multimodal": False,
+}
+"""(576 x 2 + 132) bytes x 78 layers = 100,152 B per token on every rank, in 16 bits."""
+
+WINDOW_MODEL: dict[str, Any] = {
+    "attention": "swa",
+    "architecture": "GptOssForCausalLM",
+    "layers": 24,
+    "layer_kinds": "sf" * 12,
+    "heads": 64,
+    "kv_heads": 8,
+    "head_dim": 64,
+    "sliding_window": 128,
+    "context_tokens": 131_072,
+    "weights_bytes": 14 * 10**9,
+    "multimodal": False,
+}
+"""8 heads x 128 x 12 layers x 2 B = 24,576 B per token over all ranks, in either pool."""
+
+DELTA_MODEL: dict[str, Any] = {
+    "attention": "hybrid",
+    "architecture": "Qwen3NextForCausalLM",
+    "layers": 48,
+    "layer_kinds": "rrrf" * 12,
+    "heads": 16,
+    "kv_heads": 2,
+    "head_dim": 256,
+    "state_elements": 32 * 128 * 128,
+    "state_conv_elements": 4_096 * 3,
+    "state_groups": 16,
+    "state_group_elements": 256 * 3,
+    "context_tokens": 262_144,
+    "weights_bytes": 160 * 10**9,
+    "multimodal": False,
+}
+"""12 layers keep tokens, 36 keep a state of 32 heads x 128 x 128 and a window of convolution."""
+
 
 def host(
     version: str = "0.5.23",
@@ -90,6 +136,7 @@ def host(
 def wishes(**changes: Any) -> dict[str, Any]:
     """Role variables as the role would default them, changed by name without their prefix."""
     plain: dict[str, Any] = {
+        "instance": "kimi",
         "engine_version": "0.5.23",
         "model_draft_path": "",
         "tp_size": 8,

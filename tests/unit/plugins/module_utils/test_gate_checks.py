@@ -147,6 +147,48 @@ def test_a_gpu_that_asks_for_recovery_is_refused(tmp_path: Path, action: str) ->
     assert (result.status, result.measured) == ("blocked", f"GPU 1 asks for: {action}")
 
 
+def test_a_gpu_that_requires_a_reset_is_refused(tmp_path: Path) -> None:
+    locked = gpu(1, state="reset", state_reason="GPU requires reset", recovery_action=None)
+    result = gpus.check_recovery(subject(tmp_path, some_facts(gpu(0), locked)))
+    assert (result.status, result.measured) == ("blocked", "GPU 1: GPU requires reset")
+
+
+@pytest.mark.parametrize("state", ["repair", "failing"])
+def test_a_gpu_that_wears_out_is_a_warning(tmp_path: Path, state: str) -> None:
+    worn = gpu(1, state=state, state_reason="rows wait for a reset")
+    result = gpus.check_recovery(subject(tmp_path, some_facts(gpu(0), worn)))
+    assert (result.status, result.measured) == ("warned", "GPU 1: rows wait for a reset")
+
+
+def test_a_gpu_that_is_listed_but_lost_does_not_count(tmp_path: Path) -> None:
+    lost = gpu(1, state="lost", state_reason="GPU is lost")
+    result = gpus.check_gpus(subject(tmp_path, some_facts(gpu(0), lost)))
+    assert (result.status, result.measured) == ("blocked", "1 present (GPU 1: GPU is lost)")
+
+
+def test_a_gpu_that_fell_off_the_bus_is_named(tmp_path: Path) -> None:
+    facts = some_facts(gpu(0))
+    facts["gpu"]["fallen_off"] = ["0000:db:00.0"]
+    result = gpus.check_gpus(subject(tmp_path, facts))
+    assert result.measured == "1 present (0000:db:00.0 fell off the bus)"
+
+
+def test_a_gpu_that_is_busy_without_a_process_is_refused(tmp_path: Path) -> None:
+    stuck = gpu(1, processes=[], memory_used_bytes=0)
+    stuck.update(state="stuck", state_reason="busy at 97 % without a process")
+    result = gpus.check_gpu_busy(subject(tmp_path, some_facts(gpu(0), stuck)))
+    assert (result.status, result.measured) == ("blocked", "GPU 1: busy at 97 % without a process")
+
+
+def test_facts_in_short_tell_what_the_instance_holds_as_one_number(tmp_path: Path) -> None:
+    held = {"processes": [], "memory_used_bytes": 90 * GIB}
+    own = gpu(0, instance_bytes=90 * GIB, **held)
+    foreign = gpu(1, instance_bytes=0, **held)
+    assert gpus.check_gpu_busy(subject(tmp_path, some_facts(own, own))).status == "passed"
+    result = gpus.check_gpu_busy(subject(tmp_path, some_facts(own, foreign)))
+    assert (result.status, result.measured) == ("blocked", "GPU 1: 90.0 GiB without a process")
+
+
 def test_a_driver_that_does_not_tell_recovery_is_unknown(tmp_path: Path) -> None:
     facts = some_facts(gpu(0), gpu(1, recovery_action=None))
     assert gpus.check_recovery(subject(tmp_path, facts)).status == "unknown"

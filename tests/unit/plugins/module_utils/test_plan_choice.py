@@ -50,6 +50,23 @@ def test_contradictions_are_refused(changes: dict[str, Any], number: str, variab
     assert capacity["host"]["bytes_node"] == 0
 
 
+@pytest.mark.parametrize("mode", ["auto", "ratio", "size", "engine_auto", "off"])
+def test_a_ratio_and_a_size_together_are_one_error(mode: str) -> None:
+    asked = wishes(hicache_mode=mode, hicache_ratio=2.0, hicache_size_gb=10)
+    capacity = plan_capacity(host("0.5.23"), asked)
+    (said,) = [entry for entry in capacity["findings"] if entry["severity"] == "refuse"]
+    assert said["id"] == "HIC-001"
+    assert "sglang_hicache_ratio is 2.0 and sglang_hicache_size_gb is 10" in said["text"]
+    assert capacity["host"]["bytes_node"] == 0
+
+
+def test_an_unknown_mode_is_refused_with_the_known_ones() -> None:
+    capacity = plan_capacity(host("0.5.23"), wishes(hicache_mode="automatic"))
+    (said,) = [entry for entry in capacity["findings"] if entry["severity"] == "refuse"]
+    assert said["id"] == "HIC-008"
+    assert "auto, ratio, size, engine_auto, off" in said["text"]
+
+
 @pytest.mark.parametrize(("version", "refused"), [("0.5.20", True), ("0.5.21", False)])
 def test_the_engine_sizes_its_pools_since_0_5_21(version: str, refused: bool) -> None:
     capacity = plan_capacity(host(version), wishes(hicache_mode="engine_auto"))

@@ -3,15 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whatever a plan calls certain must start, in every order in which ranks may arrive.
 
-The check of each version family is simulated here on its own: ranks read the free RAM and
-allocate as separate steps, and every interleaving is walked (ranks are alike, so only how many
-stand at each step matters).
+The engine's check is simulated apart from the plan, see `guard_simulator`.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import pytest
@@ -26,6 +23,11 @@ from ansible_collections.llmops.sglang.plugins.module_utils._plan.setting import
     Pool,
     read_setting,
 )
+from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.guard_simulator import (
+    booked,
+    outcomes,
+    share_of,
+)
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_facts import (
     GIB,
     GROUPED_MODEL,
@@ -38,61 +40,16 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_fact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-TEN_GIB = 10 * GIB
-MACHINE, RANKS = "machine", "ranks"
-FAMILY = {
-    "0.5.4.post3": MACHINE,
-    "0.5.10.post1": MACHINE,
-    "0.5.14": MACHINE,
-    "0.5.18": MACHINE,
-    "0.5.19": RANKS,
-    "0.5.20": RANKS,
-    "0.5.21": RANKS,
-    "0.5.23": RANKS,
-}
-
-
-def outcomes(free: int, pools: tuple[int, ...], ranks: int, family: str) -> set[str]:
-    """All ways in which `ranks` processes that allocate `pools` one by one can end.
-
-    `started`; `refused` when the check of one says no; `killed` when more is allocated than
-    there is. A rank's step 2k is before it asks for pool k, 2k + 1 between answer and allocation.
-    """
-    steps = 2 * len(pools)
-
-    @cache
-    def walk(standing: tuple[int, ...]) -> frozenset[str]:
-        taken = sum(count * sum(pools[: step // 2]) for step, count in enumerate(standing))
-        if taken > free:
-            return frozenset({"killed"})
-        if standing[steps] == ranks:
-            return frozenset({"started"})
-        found: set[str] = set()
-        for step in range(steps):
-            if not standing[step]:
-                continue
-            share = ranks if family == RANKS else 1
-            allowed = (free - taken - TEN_GIB) // share
-            if step % 2 == 0 and pools[step // 2] > allowed:
-                found.add("refused")
-                continue
-            moved = list(standing)
-            moved[step] -= 1
-            moved[step + 1] += 1
-            found |= walk(tuple(moved))
-        return frozenset(found)
-
-    return set(walk((ranks, *[0] * steps)))
-
-
-def booked(free: int, fraction: float, pools: tuple[int, ...], ranks: int) -> str:
-    """How the engine's own sizing ends: all ranks read the RAM before any allocates."""
-    left = int((free - TEN_GIB) // ranks * fraction)
-    for pool in pools:
-        if pool > left:
-            return "refused"
-        left -= pool
-    return "killed" if ranks * sum(pools) > free else "started"
+VERSIONS = (
+    "0.5.4.post3",
+    "0.5.10.post1",
+    "0.5.14",
+    "0.5.18",
+    "0.5.19",
+    "0.5.20",
+    "0.5.21",
+    "0.5.23",
+)
 
 
 def pool_bytes(capacity: dict[str, Any]) -> tuple[int, ...]:
@@ -110,11 +67,11 @@ def ends(capacity: dict[str, Any], version: str) -> set[str]:
     free = capacity["ram"]["available_after_stop_bytes"]
     ranks, tier = capacity["ranks_per_node"], capacity["host"]
     if tier["mode"] == "engine_auto":
-        return {booked(free, tier["fraction"], pool_bytes(capacity), ranks)}
-    return outcomes(free, pool_bytes(capacity), ranks, FAMILY[version])
+        return {booked(free, tier["fraction"], pool_bytes(capacity), ranks, ranks)}
+    return outcomes(free, pool_bytes(capacity), ranks, share=share_of(version, ranks))
 
 
-@pytest.mark.parametrize("version", FAMILY)
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 def test_the_chosen_tier_starts_in_every_order(version: str, ranks: int) -> None:
     facts = host(version, draft=SMALL_DRAFT, gpus=ranks)
@@ -125,7 +82,7 @@ def test_the_chosen_tier_starts_in_every_order(version: str, ranks: int) -> None
     assert ends(capacity, version) == {"started"}
 
 
-@pytest.mark.parametrize("version", FAMILY)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_certain_likely_and_no_mean_what_the_simulation_does(version: str) -> None:
     facts = host(version, draft=SMALL_DRAFT)
     for hundredths in range(105, 700, 35):
@@ -160,7 +117,7 @@ def test_the_limits_of_the_check_are_exact(sizes: tuple[int, ...], ranks: int) -
     shape = Shape(1, True, pools, setting.parallel)
 
     def can(slots: int) -> set[str]:
-        return outcomes(ram.after_stop_bytes, shape.bytes_by_pool(slots), ranks, RANKS)
+        return outcomes(ram.after_stop_bytes, shape.bytes_by_pool(slots), ranks, share=ranks)
 
     order = order_limit(shape, ram, setting.rules)
     together = together_limit(shape, ram)
@@ -173,7 +130,7 @@ def test_the_limits_of_the_check_are_exact(sizes: tuple[int, ...], ranks: int) -
 
 hosts = st.fixed_dictionaries(
     {
-        "version": st.sampled_from(sorted(FAMILY)),
+        "version": st.sampled_from(VERSIONS),
         "tokens": st.integers(2_000, 3_000_000),
         "available_gib": st.floats(11, 3_000),
         "model": st.sampled_from([LATENT_MODEL, GROUPED_MODEL]),
@@ -211,14 +168,14 @@ def test_the_choice_keeps_every_limit_and_always_starts(
     kept = max(changes["hicache_reserve_gib"], 10) + changes["hicache_headroom_gib"]
     assert tier["bytes_node"] <= capacity["ram"]["available_after_stop_bytes"] - kept * GIB
     assert tier["bytes_node"] <= (changes["hicache_budget_gib"] or 10**6) * GIB
-    assert tier["ratio"] >= 1.0
+    assert tier["tokens"] >= capacity["device"]["tokens"]
     assert capacity["tokens"]["in_reach"] >= capacity["tokens"]["device"]
     assert ends(capacity, facts["version"]) == {"started"}
 
 
 @settings(max_examples=80, deadline=None)
 @given(
-    version=st.sampled_from(sorted(FAMILY)),
+    version=st.sampled_from(VERSIONS),
     available_gib=st.floats(60, 2_000),
     fraction=st.floats(0.78, 0.92),
     off_by=st.floats(-1, 1),
@@ -238,7 +195,7 @@ def test_a_certain_ratio_starts_though_the_prediction_was_off(
     pools = (slots * capacity["bytes_per_token"]["target"],)
 
     free = capacity["ram"]["available_after_stop_bytes"]
-    assert outcomes(free, pools, 8, FAMILY[version]) == {"started"}
+    assert outcomes(free, pools, 8, share=share_of(version, 8)) == {"started"}
 
 
 @settings(max_examples=80, deadline=None)

@@ -160,13 +160,13 @@ def test_free_huge_pages_count_only_when_the_engine_uses_them() -> None:
     asked = wishes(environment={"SGLANG_HUGEPAGE_SIZE": "1GB"})
     used = plan_capacity(facts, asked)
 
-    assert "RAM-009" in ids(without, "advise")
+    assert "RAM-012" in ids(without, "advise")
     assert without["host"]["bytes_node"] <= 150 * GIB
     # The check still reads normal RAM, an eighth of 150 GiB per rank, but no rank pays for peers.
     assert limit(used, "rank_order")["limit_bytes"] == 150 * GIB
     assert limit(used, "hugepages")["limit_bytes"] == 800 * GIB
     assert used["host"]["ratio"] == 1.79
-    assert "RAM-009" not in ids(used)
+    assert "RAM-012" not in ids(used)
 
 
 def test_huge_pages_bound_the_pools_and_lose_one_page_per_pool() -> None:
@@ -216,14 +216,14 @@ def test_ranks_that_are_not_bound_share_the_host(version: str, changes: dict[str
     facts["engine"]["version"] = version
     capacity = plan_capacity(facts, wishes(**changes))
     assert capacity["host"]["ratio"] == 4.62
-    assert "RAM-008" not in ids(capacity)
+    assert "RAM-011" not in ids(capacity)
 
 
 @pytest.mark.parametrize("places", [[None] * 8, [0, 0, 0, 0, 1, 1, 1, None]])
 def test_an_unknown_node_is_said_and_not_guessed(places: list[int | None]) -> None:
     capacity = plan_capacity(numa(105, 291, places), wishes())
     assert capacity["host"]["ratio"] == 4.62
-    assert "RAM-008" in ids(capacity, "advise")
+    assert "RAM-011" in ids(capacity, "advise")
 
 
 def test_numa_node_flags_bind_older_versions_too() -> None:
