@@ -91,10 +91,11 @@ class Wait:
     def until_ready(self, deadline_s: float, part_s: float | None = None) -> Started | None:
         """Return when the server is up; raises StartFailed as soon as it is certain that not.
 
-        `deadline_s` counts from the start of the process. None when `part_s` seconds were waited
-        and the start goes on. The unit must have been started.
+        `deadline_s` counts from the start of the process. None when the start goes on, but
+        `part_s` seconds were waited or there is something new to show. The unit must have been
+        started.
         """
-        began = time.monotonic()
+        began, known = time.monotonic(), len(self.timeline)
         state = self._read(self._unit)
         first = state.invocation_id
         if first is None:
@@ -122,7 +123,8 @@ class Wait:
                 return Started(first, None, self._facts(), self.timeline)
             if time.monotonic() >= until:
                 raise self._failed(f"not up after {deadline_s:.0f} s: {self.reached()}", _TOO_LATE)
-            if part_s is not None and time.monotonic() >= began + part_s:
+            news = len(self.timeline) > known
+            if part_s is not None and (news or time.monotonic() >= began + part_s):
                 return None
             time.sleep(_PAUSE_S)
             journal.read_new()
