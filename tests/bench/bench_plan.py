@@ -96,9 +96,9 @@ def run() -> list[Figure]:
     facts, reading_s = recorded()
     hosts = fleet(facts)
     plan_s(hosts[:FEW])  # tables of flags are read once for a version
-    few_s = min(plan_s(hosts[:FEW]) for _ in range(ROUNDS)) / FEW
-    many_s = min(plan_s(hosts) for _ in range(ROUNDS)) / MANY
-    start_s = statistics.median(module_s() for _ in range(STARTS))
+    few_s = min(plan_s(hosts[:FEW]) for _rest in range(ROUNDS)) / FEW
+    many_s = min(plan_s(hosts) for _rest in range(ROUNDS)) / MANY
+    start_s = statistics.median(module_s() for _rest in range(STARTS))
     return [
         told("processor time of one plan among 1,000", 1000 * many_s, "ms"),
         told("processor time of reading one recording", 1000 * reading_s, "ms"),

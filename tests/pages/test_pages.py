@@ -124,11 +124,11 @@ def test_all_text_can_be_read(measured: list[Any]) -> None:
 def test_all_bars_are_seen_and_their_numbers_fit(measured: list[Any]) -> None:
     for view in measured:
         assert len(view["bars"]) > 30
-        for bar in view["bars"]:
-            assert bar["width"] > 0 and bar["height"] >= 20, bar
-            assert bar["fill"] != view["paper"] and bar["fill"] != "rgb(0, 0, 0)", bar
-            if bar["text"]:
-                assert bar["room"] >= 0 and bar["contrast"] >= 4.5, (view["width"], bar)
+        for stack in view["bars"]:
+            assert stack["width"] > 0 and stack["height"] >= 20, stack
+            assert stack["fill"] != view["paper"] and stack["fill"] != "rgb(0, 0, 0)", stack
+            if stack["text"]:
+                assert stack["room"] >= 0 and stack["contrast"] >= 4.5, (view["width"], stack)
 
 
 def test_a_picture_shows_the_bars(
@@ -144,7 +144,7 @@ def test_a_picture_shows_the_bars(
         f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
     )
     seen = colors(picture.read_bytes())
-    fills = {bar["kind"]: bar["fill"] for bar in measured[-1]["bars"]}
+    fills = {stack["kind"]: stack["fill"] for stack in measured[-1]["bars"]}
     for kind in ("weights", "kv", "graphs", "pinned", "cache", "reserve"):
         red, green, blue = map(int, re.findall(r"\d+", fills[kind]))
         assert seen[red, green, blue] > VISIBLE_PIXELS, kind

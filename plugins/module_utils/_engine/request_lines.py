@@ -35,4 +35,3 @@ def without_request(message: str) -> str:
     """A log message without what a user asked or was answered in it."""
     found = _HEADS.search(message)
     return message[: found.end()] + REMOVED if found else message
-

@@ -24,29 +24,31 @@ def figure(
     `say` writes a number with its unit, `short` without. `scale` is what a whole width stands for;
     without it each bar takes the whole width.
     """
-    rows = [_row(f"{ident}-{number}", bar, say, short, scale) for number, bar in enumerate(bars)]
+    rows = [
+        _row(f"{ident}-{number}", stack, say, short, scale) for number, stack in enumerate(bars)
+    ]
     return element("figure", rows, element("figcaption", legend))
 
 
-def _row(ident: str, bar: Bar, say: Say, short: Say, scale: int | None) -> Markup:
-    label = element("span", bar.label)
-    if bar.total_bytes is None:
-        return element("div", label, element("span", bar.note, class_="dim"), class_="bar")
-    return element("div", label, _svg(ident, bar, say, short, scale), class_="bar")
+def _row(ident: str, stack: Bar, say: Say, short: Say, scale: int | None) -> Markup:
+    label = element("span", stack.label)
+    if stack.total_bytes is None:
+        return element("div", label, element("span", stack.note, class_="dim"), class_="bar")
+    return element("div", label, _svg(ident, stack, say, short, scale), class_="bar")
 
 
-def _svg(ident: str, bar: Bar, say: Say, short: Say, scale: int | None) -> Markup:
-    total = bar.total_bytes or 0
+def _svg(ident: str, stack: Bar, say: Say, short: Say, scale: int | None) -> Markup:
+    total = stack.total_bytes or 0
     whole = scale or total
-    shown = {kind: size for kind, size in bar.segments.items() if size}
+    shown = {kind: size for kind, size in stack.segments.items() if size}
     told = ", ".join(f"{KINDS[kind]} {say(size)}" for kind, size in shown.items())
     children: list[Child] = [
-        element("title", f"{bar.label}: {say(total)}", id=f"{ident}-t"),
-        element("desc", f"{told}{', predicted' if bar.predicted else ''}", id=f"{ident}-d"),
+        element("title", f"{stack.label}: {say(total)}", id=f"{ident}-t"),
+        element("desc", f"{told}{', predicted' if stack.predicted else ''}", id=f"{ident}-d"),
     ]
     left = 0
     for kind, size in shown.items():
-        children.append(_segment(kind, left / whole, size / whole, short(size), bar.predicted))
+        children.append(_segment(kind, left / whole, size / whole, short(size), stack.predicted))
         left += size
     children.append(_rect(0, total / whole, "edge"))
     return element("svg", children, role="img", aria_labelledby=f"{ident}-t {ident}-d")
@@ -80,26 +82,30 @@ def legend(
 
     `names` are the kinds by their words; kinds that no bar has are left out.
     """
-    known = [(head, [bar for bar in bars if bar.total_bytes is not None]) for head, bars in columns]
+    known = [
+        (head, [stack for stack in bars if stack.total_bytes is not None]) for head, bars in columns
+    ]
     known = [(head, bars) for head, bars in known if bars]
     used = [
-        kind for kind in names if any(bar.segments.get(kind) for _, bars in known for bar in bars)
+        kind
+        for kind in names
+        if any(stack.segments.get(kind) for _head, bars in known for stack in bars)
     ]
     body = [
         element(
             "tr",
             element("th", swatch(kind), names[kind], scope="row"),
-            [_cell(bars, kind, say) for _, bars in known],
+            [_cell(bars, kind, say) for _head, bars in known],
         )
         for kind in used
     ]
-    heads = [element("th", head, scope="col", class_="number") for head, _ in known]
+    heads = [element("th", head, scope="col", class_="number") for head, _bars in known]
     first = element("th", "what", scope="col")
     return element("table", element("thead", element("tr", first, heads)), element("tbody", body))
 
 
 def _cell(bars: Iterable[Bar], kind: str, say: Say) -> Markup:
-    sizes = [bar.segments.get(kind, 0) for bar in bars]
+    sizes = [stack.segments.get(kind, 0) for stack in bars]
     least, most = say(min(sizes)), say(max(sizes))
     text = most if least == most else f"{least} to {most}"
     return element("td", text if any(sizes) else "\u2013", class_="number")

@@ -103,7 +103,7 @@ def _at(side: Plan, path: Sequence[str]) -> int | None:
 
 def _tiers(ident: str, plan: Plan) -> list[Markup]:
     bars = tier_bars(plan)
-    scale = max((bar.total_bytes or 0 for bar in bars), default=0) or None
+    scale = max((stack.total_bytes or 0 for stack in bars), default=0) or None
     origin = tokens_origin(plan["capacity"]["device"])
     reason = plan["capacity"]["device"].get("reason")
     note = f"Hatched is {origin}: {reason}." if origin and reason else None
@@ -155,7 +155,7 @@ def _gpus(ident: str, facts: Facts, plan: Plan | None) -> list[Markup]:
 
 def _ram(ident: str, facts: Facts, plan: Plan | None) -> list[Markup]:
     bars = ram_bars(facts, plan)
-    table = legend([(bar.label, [bar]) for bar in bars], size, KINDS)
+    table = legend([(stack.label, [stack]) for stack in bars], size, KINDS)
     return [
         element("h3", f"RAM{_of(bars[0].total_bytes)}"),
         figure(f"{ident}-ram", bars, table, size, _short),

@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from typing import Any
 
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_@%$+=:,./|-]+")
+# "-": its failure is none of the unit's, "+": with full privileges.
+_PREFIXES = "-+"
 _UNSAFE_EXECUTABLE = re.compile(r"[\"'\\$\x00-\x1f\x7f]|//|/\.{1,2}(?:/|$)|/$")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SETTING_NAME = re.compile(r"[A-Za-z0-9]+")
@@ -37,12 +39,14 @@ def exec_start(argv: Sequence[str]) -> str:
     """Return the right-hand side of ``ExecStart=``: the command, then one line for each flag.
 
     ``argv[0]`` must be an absolute, plain path: systemd neither unescapes ``$$`` in it nor accepts
-    quotes or backslashes there. Raises SystemdTextError otherwise.
+    quotes or backslashes there. Raises SystemdTextError otherwise. It may begin with systemd's
+    prefixes ``-`` and ``+``.
     """
     if not argv:
         raise SystemdTextError("a command needs at least the path of its program")
     executable = argv[0]
-    if not executable.startswith("/") or _UNSAFE_EXECUTABLE.search(executable):
+    path = executable.lstrip(_PREFIXES)
+    if not path.startswith("/") or _UNSAFE_EXECUTABLE.search(path):
         raise SystemdTextError(f"systemd cannot run {executable!r}: not a plain absolute path")
     lines: list[list[str]] = [[_word(executable)]]
     for argument in argv[1:]:

@@ -164,6 +164,6 @@ def day(moment: str, today: str) -> str:
 
 def moment(text: str) -> str:
     """30 Nov 2026, 20:00 UTC, of a time as facts have it; as it is where it is none."""
-    date, _, clock = text.partition("T")
+    date, _t, clock = text.partition("T")
     known = day(date, "")
     return text if known == date or not clock.endswith("Z") else f"{known}, {clock[:5]} UTC"

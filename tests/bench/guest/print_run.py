@@ -29,9 +29,11 @@ def start(tokens: int) -> list[str]:
     say(1, "Init parallel begin.")
     say(2, "Init parallel ends. elapsed=1.00 s")
     say(3, "Load weight begin. avail mem=90.00 GB")
-    bar = "Loading safetensors checkpoint shards: {:3d}% Completed | {}/{} [00:{:02d}<00:09, 4it/s]"
+    stack = (
+        "Loading safetensors checkpoint shards: {:3d}% Completed | {}/{} [00:{:02d}<00:09, 4it/s]"
+    )
     lines.append(
-        "\r".join(bar.format(n * 100 // SHARDS, n, SHARDS, n % 60) for n in range(SHARDS + 1))
+        "\r".join(stack.format(n * 100 // SHARDS, n, SHARDS, n % 60) for n in range(SHARDS + 1))
     )
     for number in range(CHATTER):
         say(5, f"Using kernel configuration {number} of layer {number % 61} for this device.")

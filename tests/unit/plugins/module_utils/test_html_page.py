@@ -40,7 +40,7 @@ def root(page: str) -> Element:
 
 def parse(page: str) -> Element:
     """An XML parser is stricter than any browser: every element closed, every text escaped."""
-    doctype, _, rest = page.partition("\n")
+    doctype, _end, rest = page.partition("\n")
     assert doctype == "<!DOCTYPE html>"
     return ElementTree.fromstring(rest)
 
@@ -112,8 +112,8 @@ def percent(element: Element, name: str) -> float:
 def cells(section: Element, heading: str) -> Iterator[list[str]]:
     """Rows of the first table below a heading."""
     children = list(section)
-    start = next(n for n, child in enumerate(children) if text_of(child).startswith(heading))
-    table = next(found for child in children[start:] for found in child.iter("table"))
+    [start] = [n for n, child in enumerate(children) if text_of(child).startswith(heading)]
+    table = [found for child in children[start:] for found in child.iter("table")][0]
     for row in table.iter("tr"):
         yield [text_of(cell) for cell in row]
 

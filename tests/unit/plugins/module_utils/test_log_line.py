@@ -71,8 +71,8 @@ def test_a_time_that_is_none_is_unknown(stamp: str) -> None:
 
 
 def test_a_progress_bar_is_all_of_its_states() -> None:
-    bar = "\rLoading:  50% | 1/2 [00:01<00:01]\rLoading: 100% | 2/2 [00:02<00:00]\n"
-    messages = [line.message for line in split_lines(bar)]
+    stack = "\rLoading:  50% | 1/2 [00:01<00:01]\rLoading: 100% | 2/2 [00:02<00:00]\n"
+    messages = [line.message for line in split_lines(stack)]
     assert messages == ["Loading:  50% | 1/2 [00:01<00:01]", "Loading: 100% | 2/2 [00:02<00:00]"]
 
 

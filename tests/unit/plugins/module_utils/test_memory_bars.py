@@ -71,10 +71,10 @@ def test_bars_of_recorded_hosts_add_up(name: str) -> None:
         *filter(None, [planned_gpu_bar(facts, plan["capacity"])]),
     ]
     assert len(bars) > 2
-    for bar in bars:
-        assert all(size >= 0 for size in bar.segments.values()), bar
-        assert bar.total_bytes is None or sum(bar.segments.values()) == bar.total_bytes, bar
-        assert (bar.total_bytes is None) == (bar.note is not None), bar
+    for stack in bars:
+        assert all(size >= 0 for size in stack.segments.values()), stack
+        assert stack.total_bytes is None or sum(stack.segments.values()) == stack.total_bytes, stack
+        assert (stack.total_bytes is None) == (stack.note is not None), stack
 
 
 def test_a_gpu_of_a_ready_server() -> None:
@@ -89,8 +89,8 @@ def test_a_gpu_of_a_ready_server() -> None:
 
 
 def test_what_is_used_may_be_all_that_is_told() -> None:
-    bar = one_gpu(memory_free_bytes=None, memory_used_bytes=88 * GIB)
-    assert bar.segments["free"] == 8 * GIB
+    stack = one_gpu(memory_free_bytes=None, memory_used_bytes=88 * GIB)
+    assert stack.segments["free"] == 8 * GIB
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_why_a_gpu_is_unknown() -> None:
 def test_a_planned_gpu() -> None:
     facts = host("0.5.21", tokens=None, draft=SMALL_DRAFT)
     capacity = host_of(facts, drafting(mem_fraction_static=0.9))["plan"]["capacity"]
-    bar = planned_gpu_bar(facts, capacity)
-    assert bar is not None and bar.predicted and bar.total_bytes == 97_887 * MIB
-    assert bar.segments["weights"] == 547 * 10**9 // 8
-    assert bar.segments["kv"] == capacity["device"]["bytes_per_rank"]
-    assert bar.segments["draft"] == capacity["device"]["tokens"] * 4_096
+    stack = planned_gpu_bar(facts, capacity)
+    assert stack is not None and stack.predicted and stack.total_bytes == 97_887 * MIB
+    assert stack.segments["weights"] == 547 * 10**9 // 8
+    assert stack.segments["kv"] == capacity["device"]["bytes_per_rank"]
+    assert stack.segments["draft"] == capacity["device"]["tokens"] * 4_096
     assert planned_gpu_bar(*measured_pool()) is None
 
 
@@ -146,8 +146,8 @@ def test_pools_that_are_pinned_now_are_not_counted_as_programs() -> None:
 def test_a_tier_that_does_not_fit_is_said_and_not_drawn() -> None:
     asked = wishes(hicache_mode="ratio", hicache_ratio=5.0)
     facts = host("0.5.18", memory=memory())
-    bar = ram_bars(facts, host_of(facts, asked)["plan"])[1]
-    assert bar.total_bytes is None and bar.note == "does not fit beside what is kept free"
+    stack = ram_bars(facts, host_of(facts, asked)["plan"])[1]
+    assert stack.total_bytes is None and stack.note == "does not fit beside what is kept free"
 
 
 def test_ram_that_is_unknown() -> None:

@@ -177,7 +177,7 @@ class World:
             return {booked(self.seen, fraction, pools, self.ranks, share)}
         return {
             end
-            for taken in {0, self.pending}
+            for taken in (0, self.pending)
             for end in outcomes(
                 self.free - taken,
                 pools,
