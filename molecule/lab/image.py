@@ -14,7 +14,7 @@ SUITE = "bookworm"
 MIRROR = os.environ.get("LAB_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "python3", "python3-venv", "procps", "iproute2", "kmod",
-    "util-linux", "ca-certificates", "numactl",
+    "util-linux", "ca-certificates", "numactl", "rsync",
 )  # fmt: skip
 REPOSITORY = "localhost/llmops-sglang-lab"
 

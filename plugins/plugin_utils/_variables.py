@@ -9,12 +9,14 @@ This plugin util is private to the collection and runs on the controller.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible_collections.llmops.sglang.plugins.module_utils._engine import profile
 from ansible_collections.llmops.sglang.plugins.module_utils._probe.redact import Redactor
 
 _PREFIX = "sglang_"
@@ -33,6 +35,8 @@ _MUTUALLY_EXCLUSIVE = [
     ("sglang_hicache_ratio", "sglang_hicache_size_gb"),
     ("sglang_api_key", "sglang_api_key_file"),
     ("sglang_admin_api_key", "sglang_admin_api_key_file"),
+    ("sglang_model_rsync", "sglang_model_hub"),
+    ("sglang_model_draft_rsync", "sglang_model_draft_hub"),
 ]
 _REQUIRED_IF = [
     ("sglang_hicache_mode", "ratio", ("sglang_hicache_ratio",)),
@@ -47,11 +51,33 @@ def role_options() -> dict[str, dict[str, Any]]:
     """Every option of every role of this collection, as the roles themselves describe them."""
     options: dict[str, dict[str, Any]] = dict(_PLAYBOOK_OPTIONS)
     for spec in sorted(_ROLES.glob("*/meta/argument_specs.yml")):
-        entry = yaml.safe_load(spec.read_text(encoding="utf-8"))["argument_specs"]["main"]
-        for name, option in entry["options"].items():
+        for name, option in _options(spec).items():
             # Required by one role and given a default by another is not required of the user.
             options[name] = {key: option[key] for key in option if key not in _NOT_CHECKED}
     return options
+
+
+def _options(spec: Path) -> dict[str, dict[str, Any]]:
+    entry = yaml.safe_load(spec.read_text(encoding="utf-8"))["argument_specs"]["main"]
+    found: dict[str, dict[str, Any]] = entry["options"]
+    return found
+
+
+@cache
+def _server_defaults() -> dict[str, Any]:
+    """The defaults of the role sglang, null where there is none."""
+    options = _options(_ROLES / "sglang" / "meta" / "argument_specs.yml")
+    return {name: option.get("default") for name, option in options.items()}
+
+
+def with_profile(variables: dict[str, Any], given: Iterable[str] = ()) -> dict[str, Any]:
+    """The variables with those of `sglang_profile` below what somebody set.
+
+    `given` names what the inventory or the command line sets, whatever the value.
+
+    Raises LookupError when there is no such profile.
+    """
+    return profile.with_profile(variables, given, _server_defaults())
 
 
 def problems_of(variables: dict[str, Any]) -> list[str]:
