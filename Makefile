@@ -38,7 +38,7 @@ molecule: ## Run the scenarios, or one with SCENARIO=name
 
 bench: ## Run the benchmarks, or one with BENCH=name; exit 1 when a bound is broken
 	@$(RUN) prepare
-	@$(PYTHON) tests/bench/run.py $(BENCH)
+	@$$($(LAB) controller)/python tests/bench/run.py $(BENCH)
 
 clean: ## Remove guests and all that tests and lab made in this checkout
 	@$(LAB) down --all

@@ -37,7 +37,10 @@ from wheelhouse import wheelhouse
 BOOT_TIMEOUT_S = 60
 # keys of a guest in lab.json that go to meminfo() as they are
 MEMORY_KEYS = ("shmem_gib", "swap_gib", "hugepages_1gib", "hugepages_2mib")
-KEYS = {"memory_gib", "available_gib", "gpus", "models", "double", "network", *MEMORY_KEYS}
+KEYS = {
+    "memory_gib", "available_gib", "limit_gib", "gpus", "models", "double", "network",
+    *MEMORY_KEYS,
+}  # fmt: skip
 # The engine double takes its flags from the collection, by the same relative path.
 DOUBLE = "/srv/lab/molecule/lab/double"
 
@@ -143,18 +146,29 @@ def boot(guest: Guest) -> None:
         "podman", "--runtime", oci_runtime(), "run", "--detach", "--name", guest.container,
         "--hostname", guest.name, "--systemd=always", "--cap-add=SYS_ADMIN,SYS_PTRACE",
         "--security-opt=apparmor=unconfined", "--security-opt=label=disable",
-        *network_options(guest), *ulimit_options(),
+        *network_options(guest), *memory_options(guest), *ulimit_options(),
         *(f"--volume={source}:{target}" for source, target in mounts.items()),
         image(), "/sbin/init",
     )  # fmt: skip
-    wait_for_systemd(guest.container)
-    inside(guest, "sh", "-c", LIKE_A_HOST)
-    if guest.spec.get("gpus"):
-        inside(guest, "sh", "-c", gpus.INSTALL)
+    make_it_a_host(guest)
     for version in guest.spec.get("double", ()):
         target = f"/opt/sglang/double/{version}"
         inside(guest, "python3", f"{DOUBLE}/install.py", "--version", version, target)
     write_atomically(guest.description, json.dumps(guest.origin()) + "\n")
+
+
+def reboot(guest: Guest) -> None:
+    """Cut the power of a guest and boot it again, with the files that it had."""
+    run("podman", "restart", "--time=0", guest.container)
+    make_it_a_host(guest)
+
+
+def make_it_a_host(guest: Guest) -> None:
+    """Wait for systemd, then add what a container lacks of a host."""
+    wait_for_systemd(guest.container)
+    inside(guest, "sh", "-c", LIKE_A_HOST)
+    if guest.spec.get("gpus"):
+        inside(guest, "sh", "-c", gpus.INSTALL)
 
 
 def write_state(guest: Guest) -> None:
@@ -219,6 +233,12 @@ def network_options(guest: Guest) -> list[str]:
     if network not in run("podman", "network", "ls", "--format", "{{.Name}}").split():
         run("podman", "network", "create", "--internal", network)
     return [f"--network={network}", f"--network-alias={guest.name}"]
+
+
+def memory_options(guest: Guest) -> list[str]:
+    """podman's option for the memory cgroup that bounds all of the guest, if it has one."""
+    limit_gib = guest.spec.get("limit_gib")
+    return [f"--memory={round(limit_gib * 2**30)}"] if limit_gib else []
 
 
 def shell(name: str) -> None:

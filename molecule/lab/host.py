@@ -24,12 +24,15 @@ PACKAGES = {
     "mmdebstrap": "mmdebstrap",
     "gcc": "gcc",
     "git": "git",
+    "chromium": "chromium",
 }
 # file -> Debian package, for what has no command
 FILES = {
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
     "/usr/include/stdio.h": "libc6-dev",
     "/usr/lib/podman/netavark": "netavark",
+    # netavark calls it for every bridge.
+    "/usr/sbin/iptables": "iptables",
     "/usr/lib/podman/aardvark-dns": "aardvark-dns",
 }
 

@@ -20,6 +20,7 @@ import guest
 import host
 import image
 import models
+import router
 import wheelhouse
 from base import LabError
 
@@ -39,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     command("wheelhouse", "download the real engine's wheels; print their folder")
     command("models", "write the models; print their folder")
     command("image", "make the guests' image; print its name")
+    command("router", "install the real router for this machine; print its folder")
     command("up", "boot the guests of a scenario; print their names").add_argument("scenario")
     down = command("down", "remove the guests of a scenario, or of all")
     down.add_argument("scenario", nargs="?", help="all without it")
@@ -57,6 +59,7 @@ def run(asked: argparse.Namespace) -> None:
         "wheelhouse": wheelhouse.wheelhouse,
         "models": models.models,
         "image": image.image,
+        "router": router.router,
     }
     acts = {
         "doctor": lambda: host.doctor(asked.install),

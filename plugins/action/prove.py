@@ -10,10 +10,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report import clock
+from ansible_collections.llmops.sglang.plugins.plugin_utils._connection import run_through_loss
 
 _MODULE = "llmops.sglang.prove"
 # A module cannot print while it runs, so the wait is cut into parts.
 _PART_S = 20
+# A large host takes some minutes to boot.
+_RECONNECT_S = 900
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -31,9 +34,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         # Who asks for one part only sees it in the result.
         shown = None if "wait_s" in self._task.args else Shown(host)
         while True:
-            part = self._execute_module(
-                module_name=_MODULE, module_args=arguments, task_vars=task_vars
-            )
+            part = run_through_loss(self, _MODULE, arguments, task_vars, _RECONNECT_S)
             if shown is not None:
                 shown.show(part)
             if shown is None or not part.get("waiting"):

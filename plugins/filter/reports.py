@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_collections.llmops.sglang.plugins.module_utils._render.bundle_report import (
+    bundle_report,
+)
 from ansible_collections.llmops.sglang.plugins.module_utils._render.comparison import (
     comparison_report,
 )
@@ -39,6 +42,7 @@ class FilterModule:
             "tiers_report": comparison_report,
             "gate_report": lambda gate, name: gate_report(name, gate),
             "prove_report": lambda proof, name: prove_report(name, proof),
+            "bundle_report": lambda bundle, name, path: bundle_report(name, bundle, path),
             "fleet_report": _fleet_report,
             "fleet_page": _fleet_page,
         }
@@ -80,4 +84,8 @@ def _failure(variables: Mapping[str, Any]) -> str | None:
         result = variables.get(name) or {}
         if result.get("failed") or result.get("unreachable"):
             return str(result.get("msg") or "for a reason that the run's output tells")
+    found = variables.get("__sglang_rollout_found") or {}
+    rolled = variables.get("__sglang_rollout_result") or {}
+    if found.get("failure") or rolled.get("message"):
+        return str(found.get("failure") or rolled["message"])
     return None if "__sglang_probe" in variables else "the run ended before it was measured"

@@ -218,9 +218,10 @@ plan:
       type: list
       elements: dict
     deadlines:
-      description: Seconds allowed for start, stop and drain.
+      description:
+        - Seconds allowed for start, stop and drain, and for what a process held to become free.
       type: dict
-      sample: {"start_s": 2300, "stop_s": 650, "drain_s": 300}
+      sample: {"start_s": 2300, "stop_s": 650, "drain_s": 300, "release_s": 174}
     fingerprint:
       description: Engine, model and draft model in one string, kept in the unit's environment.
       type: str

@@ -18,6 +18,8 @@ description:
   - When the change was proven, also keeps the unit and its plan below
     C(/etc/sglang/<instance>/proven/), where a rollback finds them. The last ones are kept, older
     ones are removed.
+  - Of the archives C(/var/log/llmops-sglang/<instance>-failed-<time>.tar.gz), which the role keeps of
+    starts that failed, the last three stay.
   - A crash in the middle leaves the record before this one.
 options:
   instance:
@@ -122,6 +124,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._layout import (
     unit_file,
     unit_name,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._record.bundles import prune_bundles
 from ansible_collections.llmops.sglang.plugins.module_utils._record.notes import add_note, stamp
 from ansible_collections.llmops.sglang.plugins.module_utils._record.proven import Proven
 
@@ -183,7 +186,9 @@ def main() -> None:
         try:
             if params["outcome"] == "proven":
                 removed = _keep(module, Path(unit_file(params["instance"])))
-            add_note(Path(notes_file(params["instance"])), note)
+            diary = Path(notes_file(params["instance"]))
+            add_note(diary, note)
+            prune_bundles(diary.parent, params["instance"])
         except OSError as error:
             module.fail_json(msg=f"{error.filename}: {error.strerror}")
     module.exit_json(changed=True, note=note, removed=removed)

@@ -56,12 +56,36 @@ options:
     type: list
     elements: str
     default: []
+  only:
+    description:
+      - Names of the checks to make; all of them when it is empty. After a stop, V([gpu_busy,
+        orphans, memory, ports]) with O(wait_s) waits until what the old process held has come back.
+    type: list
+    elements: str
+    default: []
   secrets:
     description:
       - What the secrets file of the instance is to hold, by the engine's own names. It is compared
         with what the running process was given; only whether they differ is returned.
       - Without it secrets are not compared.
     type: dict
+  converged:
+    description:
+      - What else must hold on the host for nothing to be left to do, as RV(converged) tells it. The
+        secrets file is compared when O(secrets) are given.
+      - With it the checks are only made of a process that runs as planned. Whoever has to change
+        something asks again when the new process could start.
+    type: dict
+    suboptions:
+      files:
+        description: SHA-256 of what each file holds, by its path. Files of mode 0644.
+        type: dict
+        default: {}
+      services:
+        description: Services that must be enabled and active where they are installed.
+        type: list
+        elements: str
+        default: []
   wait_s:
     description:
       - How many seconds to look again while memory of a server that was just stopped is still being
@@ -120,6 +144,15 @@ EXAMPLES = r"""
 - name: Show the answer
   ansible.builtin.debug:
     msg: "{{ gate.text.splitlines() }}"
+
+- name: Wait until what the stopped server held has come back
+  llmops.sglang.restart_gate:
+    unit: sglang-kimi.service
+    plan: "{{ plan }}"
+    facts: "{{ ansible_facts.sglang }}"
+    only: [gpu_busy, orphans, memory, ports]
+    wait_s: 180
+  register: released
 
 - name: Restart although the memory check refuses
   llmops.sglang.restart_gate:
@@ -191,6 +224,29 @@ checks:
     variable:
       description: The role variable that changes it, if there is one.
       type: str
+only:
+  description: The checks that were asked for; empty when all were.
+  returned: always
+  type: list
+  elements: str
+converged:
+  description:
+    - Whether nothing is left to do. The process runs as planned and is proven, the files are as
+      they should be, and unit and services come up at boot.
+  returned: with O(converged)
+  type: bool
+left:
+  description: What is left to do beside a process that runs as planned.
+  returned: with O(converged)
+  type: list
+  elements: str
+  sample: ["/etc/systemd/system/sglang-kimi.service is not as planned"]
+killed_at_stop:
+  description:
+    - Whether the last process of the unit did not end within the bound of its stop, so that systemd
+      killed it.
+  returned: always
+  type: bool
 verdict:
   description:
     - V(nothing) when no start is needed, V(proceed) when one would succeed, V(blocked) when one
@@ -216,6 +272,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.allowed import in_window
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.checks import Subject, dig
+from ansible_collections.llmops.sglang.plugins.module_utils._gate.converged import what_is_left
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.gate import (
     CHECKS,
     judge,
@@ -232,6 +289,8 @@ from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import
 from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report import gate_report
 
 _PAUSE_S = 5
+# Before the engine and the weights are there, most checks would tell what everybody knows.
+_NO_CHECK = ("",)
 
 
 def look(params: dict[str, Any]) -> dict[str, Any]:
@@ -245,7 +304,7 @@ def look(params: dict[str, Any]) -> dict[str, Any]:
         proven=dig(facts, "server", "proven"),
         secrets=params["secrets"],
     )
-    stopped = just_stopped(state)
+    stopped = just_stopped(state, plan)
     if stopped and need.need != "none":
         facts = measured_anew(Live(), facts, plan)
     subject = Subject(
@@ -259,7 +318,18 @@ def look(params: dict[str, Any]) -> dict[str, Any]:
         restarts_max=params["restarts_max"],
         restarts_hours=params["restarts_hours"],
     )
-    return judge(subject, need, params["overrides"], params["pending"])
+    wanted, only = params["converged"], params["only"]
+    result: dict[str, Any] = {"killed_at_stop": state.killed_at_stop}
+    if wanted is not None:
+        left = []
+        if need.need == "none":
+            left = what_is_left(
+                state, plan, dig(facts, "server", "proven"), wanted, params["secrets"]
+            )
+        else:
+            only = _NO_CHECK
+        result.update(converged=need.need == "none" and not left, left=left)
+    return {**judge(subject, need, params["overrides"], params["pending"], only), **result}
 
 
 def main() -> None:
@@ -270,7 +340,15 @@ def main() -> None:
             "facts": {"type": "dict", "default": {}},
             "overrides": {"type": "list", "elements": "str", "default": []},
             "pending": {"type": "list", "elements": "str", "default": []},
+            "only": {"type": "list", "elements": "str", "default": []},
             "secrets": {"type": "dict", "no_log": True},
+            "converged": {
+                "type": "dict",
+                "options": {
+                    "files": {"type": "dict", "default": {}},
+                    "services": {"type": "list", "elements": "str", "default": []},
+                },
+            },
             "wait_s": {"type": "int", "default": 0},
             "window": {"type": "str", "default": ""},
             "restarts_max": {"type": "int", "default": 0},
@@ -279,8 +357,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     unit, plan = module.params["unit"], module.params["plan"]
-    overrides, pending = module.params["overrides"], module.params["pending"]
-    strangers = sorted({*overrides, *pending} - set(CHECKS))
+    named = {name for key in ("overrides", "pending", "only") for name in module.params[key]}
+    strangers = sorted(named - set(CHECKS))
     if strangers:
         module.fail_json(
             msg=f"no such check: {', '.join(strangers)} (sglang_gate_overrides takes "
@@ -301,6 +379,7 @@ def main() -> None:
         if result["verdict"] != "wait" or time.monotonic() >= until:
             break
         time.sleep(_PAUSE_S)
+    result["only"] = module.params["only"]
     module.exit_json(changed=False, text=gate_report(unit, result), **result)
 
 

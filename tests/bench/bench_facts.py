@@ -4,9 +4,9 @@
 """What a look at a host costs beside what it cannot do without, and how large its facts are.
 
 The module runs on eight doubled GPUs behind the real nvidia-ml-py, with the words of a recorded
-systemd and the answers of a recorded server. Its processor time, children included, is compared with
-that of a module that does nothing and of the commands alone. Ansible sends modules as source, which
-Python compiles at every run; so this is measured twice, as sent and once compiled.
+systemd and the answers of a recorded server. Its processor time, children included, is compared
+with that of a module that does nothing and of the commands alone. Ansible sends modules as source,
+which Python compiles at every run; so this is measured twice, as sent and once compiled.
 """
 
 from __future__ import annotations
@@ -35,6 +35,26 @@ PROGRAMS = {
     "systemctl": HEADLINE / "commands" / "systemctl-show.txt",
     "journalctl": HEADLINE / "commands" / "journal.log",
 }
+
+
+def controller() -> Path:
+    """The folder of programs that the lab made for the controller: Ansible and nvidia-ml-py."""
+    printed = subprocess.check_output(
+        [sys.executable, str(LAB / "lab.py"), "controller"], text=True
+    )
+    return Path(printed.split()[-1])
+
+
+BIN = controller()
+PYTHON = str(BIN / "python")
+# What the module asks: the GPUs, the unit and its slice, the unit's journal, the driver's log.
+NEEDED = [
+    [PYTHON, str(READER)],
+    ["systemctl"],
+    ["systemctl"],
+    ["journalctl"],
+    ["sh", "-c", "dmesg | grep -F NVRM || true"],
+]
 RUN = """
 import importlib, json, sys
 from ansible.module_utils.testing import patch_module_args
@@ -89,8 +109,8 @@ def sent(env: dict[str, str], folder: Path, module: str, options: dict[str, obje
     """The command that Ansible runs on a host for a module: Python, and one file with all of it."""
     place = folder / f"{module}-{len(options)}"
     words = [
-        *(str(Path(sys.executable).parent / "ansible"), "localhost", "-i", "localhost,"),
-        *("-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"),
+        *(str(BIN / "ansible"), "localhost", "-i", "localhost,"),
+        *("-c", "local", "-e", f"ansible_python_interpreter={PYTHON}"),
         *("-m", module, "-a", json.dumps(options)),
     ]
     subprocess.run(
@@ -100,12 +120,12 @@ def sent(env: dict[str, str], folder: Path, module: str, options: dict[str, obje
         check=True,
     )
     (program,) = place.glob("*/AnsiballZ_*.py")
-    return [sys.executable, str(program)]
+    return [PYTHON, str(program)]
 
 
 def compiled(module: str, options: dict[str, object]) -> list[str]:
     """The command that runs a module from the checkout, by its full name."""
-    return [sys.executable, "-c", RUN, module, json.dumps(options)]
+    return [PYTHON, "-c", RUN, module, json.dumps(options)]
 
 
 def cpu_s(commands: list[list[str]], env: dict[str, str]) -> float:
@@ -152,11 +172,10 @@ def run() -> list[Figure]:
                 compiled("ansible.modules.ping", {"data": "pong"}),
             ),
         }
-        needed = [[sys.executable, str(READER)], ["systemctl"], ["journalctl"]]
         sizes = [len(json.dumps(facts_of(way, env))) for way in (ways["as sent"][0], whole)]
         times: dict[str, list[tuple[float, float, float]]] = {way: [] for way in ways}
         for _round in range(ROUNDS):
-            commands_s = cpu_s(needed, env)
+            commands_s = cpu_s(NEEDED, env)
             for way, (full, empty) in ways.items():
                 times[way].append((cpu_s([full], env), cpu_s([empty], env), commands_s))
         server.shutdown()

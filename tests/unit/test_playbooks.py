@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 COLLECTION = Path(__file__).resolve().parents[2]
 RECORDINGS = COLLECTION / "tests" / "unit" / "recordings"
+DIAGNOSE_TASKS = 3
 VARIABLES = {
     "ansible_connection": "local",
     "ansible_python_interpreter": sys.executable,
@@ -80,8 +82,19 @@ def test_a_host_that_failed_is_on_the_page(desk: Path) -> None:
     done = play(desk, "diagnose", sglang_report_dest=str(desk / "fleet.html"))
     assert done.returncode == 2
     page = (desk / "fleet.html").read_text(encoding="utf-8")
-    assert "SGLang on 3 hosts" in page and "FAILED" in page
+    assert "SGLang on 3 hosts" in page and "FAILED" in page and "GPU 7" in page
     assert f"Failed: there is no recording at {desk}/nowhere" in page
+
+
+@pytest.mark.parametrize("name", ["diagnose", "plan"])
+def test_a_page_is_written_where_every_host_failed(desk: Path, name: str) -> None:
+    inventory(desk, {"gpu-01": desk / "nowhere", "gpu-02": desk / "elsewhere"})
+    done = play(desk, name, sglang_report_dest="fleet.html")
+    assert done.returncode == 2
+    page = (desk / "fleet.html").read_text(encoding="utf-8")
+    assert "SGLang on 2 hosts" in page and "No host was measured" in page
+    for place in ("nowhere", "elsewhere"):
+        assert f"Failed: there is no recording at {desk}/{place}" in page
 
 
 def test_plans_of_two_hosts_do_not_overwrite_each_other(desk: Path) -> None:
@@ -97,3 +110,15 @@ def test_one_host_has_one_file_where_the_command_runs(desk: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"before_header": "sglang-kimi.service, running"' in done.stdout
     assert json.loads((desk / "plan.json").read_text())["unit"] == "sglang-kimi.service"
+
+
+def test_a_look_at_a_fleet_is_three_tasks_on_each_host(desk: Path) -> None:
+    """Every further one costs minutes on two hundred hosts."""
+    inventory(desk, {f"gpu-{number:02}": HOSTS["gpu-01"] for number in range(1, 5)})
+    done = play(desk, "diagnose", sglang_report_dest="fleet.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ran = re.findall(r"^(?:ok|changed|fatal): \[(gpu-\d+)\]", done.stdout, re.MULTILINE)
+    once = ran.count("gpu-01") - ran.count("gpu-02")
+    assert ran.count("gpu-02") == ran.count("gpu-04") <= DIAGNOSE_TASKS
+    # What is done once for all of them is done on the first one.
+    assert once <= 4

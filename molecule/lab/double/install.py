@@ -17,8 +17,10 @@ Environment of the double:
                              97 887 MiB and compute capability 12.0)
     LAB_DOUBLE_GPU_BYTES     memory of each GPU, whatever that file says
     LAB_DOUBLE_HOST_BYTES    free memory of the host, whatever /proc/meminfo and cgroups say
-    LAB_DOUBLE_RANK_ORDER    "together": every rank looks at free memory before any of them pins
-                             (default); "worst": each looks after the one before it has pinned
+    LAB_DOUBLE_RANK_ORDER    how ranks ask for host memory and pin it: "together", all ask for a
+                             pool before any pins it (default); "by_pool", one after the other,
+                             pool by pool; "late", each asks for its first pool when those before
+                             it have pinned all of theirs; "random:SEED", anyhow
     LAB_DOUBLE_FAULT         comma list, see FAULTS in package/double/launch.py
 """
 
@@ -32,7 +34,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KNOWLEDGE = HERE.parents[2] / "plugins" / "module_utils" / "_engine"
-KNOWLEDGE_FILES = ("version.py", "flags.py", "flags.json")
+KNOWLEDGE_FILES = ("version.py", "releases.py", "releases.json", "flags.py")
 
 
 def install(version: str, destination: Path) -> None:

@@ -45,6 +45,7 @@ class State:
 
     def __init__(self, path: str) -> None:
         self.lines: list[tuple[str, str]] = []
+        self.chosen: list[str] = []
         try:
             with open(path, encoding="utf-8") as file:
                 for line in file:
@@ -62,6 +63,13 @@ class State:
         """One field of one GPU; a failed GPU (gpu.N=error:...) fails every field."""
         failed = self.error(f"gpu.{gpu}", "gpu.*")
         return failed or self.last(f"gpu.{gpu}.{name}", f"gpu.*.{name}")
+
+    def is_chosen(self, gpu: int) -> bool:
+        """Whether `-i` names a GPU, by index, UUID or address; without it all are."""
+        address = (self.last(f"gpu.{gpu}.bus_id", "gpu.*.bus_id") or "").lower()
+        uuid = (self.last(f"gpu.{gpu}.uuid", "gpu.*.uuid") or "").lower()
+        names = {str(gpu), uuid, address, address[4:]}
+        return not self.chosen or any(name in names for name in self.chosen)
 
     def error(self, *keys: str) -> str | None:
         """The error that keys carry which never carry a value."""
@@ -142,6 +150,8 @@ FIELDS: dict[str, tuple[str, Callable[[State, int], str]]] = {
     "mig.mode.current": ("", switch("mig")),
     "ecc.mode.current": ("", switch("ecc")),
     "utilization.gpu": ("%", plain("utilization")),
+    "vbios_version": ("", plain("vbios")),
+    "retired_pages.pending": ("", switch("retired_pending", "Yes", "No")),
     "gpu_recovery_action": ("", recovery),
 }
 ALIASES = {
@@ -152,6 +162,10 @@ ALIASES = {
     "name": "process_name",
 }
 GPU_ALIASES = ("gpu_name", "gpu_uuid", "gpu_bus_id")
+ROWS = {
+    "remapped_rows.pending": switch("remapped_pending", "1", "0"),
+    "remapped_rows.failure": switch("remapped_failure", "1", "0"),
+}
 APPS = ("pid", "process_name", "used_gpu_memory", *GPU_ALIASES)
 
 
@@ -170,9 +184,9 @@ def heading(name: str, unit: str, options: list[str]) -> str:
     return f"{name} [{unit}]" if unit and "nounits" not in options else name
 
 
-def gpus(state: State) -> range:
+def gpus(state: State) -> list[int]:
     """The indices of the GPUs; fails as nvidia-smi does when one has no handle."""
-    found = range(int(state.last("count") or 0))
+    found = [gpu for gpu in range(int(state.last("count") or 0)) if state.is_chosen(gpu)]
     for gpu in found:
         error = state.error(f"gpu.{gpu}.handle", "gpu.*.handle")
         if error:
@@ -229,9 +243,27 @@ def query_apps(state: State, names: list[str], options: list[str]) -> str:
     return csv(rows, [heading(n, u, options) for n, u in zip(known, units)], options)
 
 
+def query_rows(state: State, names: list[str], options: list[str]) -> str:
+    readers = {**ROWS, **{alias: FIELDS[ALIASES[alias]][1] for alias in GPU_ALIASES}}
+    for name in names:
+        if name not in readers:
+            raise Failed(f'Field "{name}" is not a valid field to query.\n\n', 2)
+    return csv(
+        [[readers[name](state, gpu) for name in names] for gpu in gpus(state)], names, options
+    )
+
+
 def listing(state: State) -> str:
     name, uuid = plain("name"), plain("uuid")
-    return "".join(f"GPU {g}: {name(state, g)} (UUID: {uuid(state, g)})\n" for g in gpus(state))
+    lines = []
+    for gpu in gpus(state):
+        lines.append(f"GPU {gpu}: {name(state, gpu)} (UUID: {uuid(state, gpu)})\n")
+        parts = range(7) if state.value(gpu, "mig") == "1" else ()
+        for place, part in enumerate(p for p in parts if state.last(f"gpu.{gpu}.mig.{p}.uuid")):
+            profile = (state.last(f"gpu.{gpu}.mig.{part}.name") or "").rsplit(" ", 1)[-1]
+            uuid_of_part = state.last(f"gpu.{gpu}.mig.{part}.uuid")
+            lines.append(f"  MIG {profile:<11} Device {place:>2}: (UUID: {uuid_of_part})\n")
+    return "".join(lines)
 
 
 def topology(state: State) -> str:
@@ -279,6 +311,8 @@ def answer(arguments: list[str]) -> str:
     parser = Parser(prog="nvidia-smi", add_help=False, allow_abbrev=False)
     parser.add_argument("--query-gpu")
     parser.add_argument("--query-compute-apps")
+    parser.add_argument("--query-remapped-rows")
+    parser.add_argument("-i", "--id", default="")
     parser.add_argument("--format", default="")
     parser.add_argument("-L", "--list-gpus", action="store_true")
     parser.add_argument("-pm", "--persistence-mode")
@@ -287,6 +321,7 @@ def answer(arguments: list[str]) -> str:
     asked = parser.parse_args(arguments)
     state = State(STATE)
     check_driver(state)
+    state.chosen = [name.strip().lower() for name in asked.id.split(",") if name]
     if asked.list_gpus:
         return listing(state)
     if asked.topo and asked.matrix:
@@ -294,7 +329,12 @@ def answer(arguments: list[str]) -> str:
     if asked.persistence_mode is not None:
         return persistence(state, asked.persistence_mode)
     options = asked.format.split(",")
-    for names, query in ((asked.query_gpu, query_gpu), (asked.query_compute_apps, query_apps)):
+    queries = (
+        (asked.query_gpu, query_gpu),
+        (asked.query_compute_apps, query_apps),
+        (asked.query_remapped_rows, query_rows),
+    )
+    for names, query in queries:
         if names:
             if "csv" not in options:
                 parser.error("a query needs --format=csv")

@@ -17,9 +17,9 @@
 
 const char lab_nvml_double[] = "llmops.sglang lab: a double of libnvidia-ml.so.1, no GPU behind it";
 
-enum { LINE = 512, MIB = 1 << 20 };
+enum { LINE = 512, MIB = 1 << 20, MIG_STEP = 4096, MIG_PLACES = 7 };
 typedef int Return;
-typedef struct device *Device; /* index + 1 */
+typedef struct device *Device; /* index + 1; a part of it by MIG: MIG_STEP * (part + 1) more */
 
 static const struct { int code; const char *name, *text; } RETURNS[] = {
     {0, "SUCCESS", "Success"},
@@ -40,7 +40,7 @@ static const struct { int code; const char *name, *text; } RETURNS[] = {
 };
 enum {
     ABSENT = -1, /* ours: the file says nothing about it */
-    SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3,
+    SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7, DRIVER_NOT_LOADED = 9, LIB_RM_VERSION_MISMATCH = 18,
     ARGUMENT_VERSION_MISMATCH = 25, UNKNOWN = 999
 };
@@ -102,10 +102,16 @@ static Return host_value(const char *name, char out[LINE])
 
 static unsigned index_of(Device device)
 {
-    return (unsigned)((size_t)device - 1);
+    return (unsigned)((size_t)device - 1) % MIG_STEP;
 }
 
-/* One field of one GPU. A failed GPU (gpu.N=error:...) fails every field. */
+/* Which part of a GPU, counted from 1; 0 is the GPU itself. */
+static unsigned part_of(Device device)
+{
+    return (unsigned)((size_t)device / MIG_STEP);
+}
+
+/* One field of one GPU, or of one part of it (gpu.N.mig.M.name). A failed GPU (gpu.N=error:...) fails every field. */
 static Return find(Device device, const char *name, char out[LINE])
 {
     char key[LINE], general[LINE];
@@ -119,6 +125,10 @@ static Return find(Device device, const char *name, char out[LINE])
     status = lookup(key, "gpu.*", out);
     if (is_error(status))
         return status;
+    if (part_of(device)) {
+        snprintf(key, sizeof key, "gpu.%u.mig.%u.%s", index_of(device), part_of(device) - 1, name);
+        return lookup(key, key, out);
+    }
     snprintf(key, sizeof key, "gpu.%u.%s", index_of(device), name);
     snprintf(general, sizeof general, "gpu.*.%s", name);
     return lookup(key, general, out);
@@ -269,6 +279,12 @@ Return nvmlDeviceGetUUID(Device device, char *out, unsigned size)
     return copy_out(value_of(device, "uuid", text), text, out, size);
 }
 
+Return nvmlDeviceGetVbiosVersion(Device device, char *out, unsigned size)
+{
+    char text[LINE];
+    return copy_out(value_of(device, "vbios", text), text, out, size);
+}
+
 Return nvmlDeviceGetMinorNumber(Device device, unsigned *out)
 {
     char text[LINE];
@@ -411,6 +427,38 @@ Return nvmlDeviceGetMigMode(Device device, unsigned *current, unsigned *pending)
     if (status == SUCCESS)
         *pending = *current;
     return status;
+}
+
+Return nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned *out)
+{
+    unsigned mode;
+    Return status = unsigned_of(device, "mig", &mode);
+
+    if (status == SUCCESS)
+        *out = MIG_PLACES;
+    return status;
+}
+
+Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned place, Device *out)
+{
+    char text[LINE];
+    Device part = (Device)((size_t)device + MIG_STEP * ((size_t)place + 1));
+    Return status = find(part, "uuid", text);
+
+    if (is_error(status))
+        return status;
+    *out = part;
+    return status == ABSENT ? NOT_FOUND : SUCCESS;
+}
+
+Return nvmlDeviceGetGpuInstanceId(Device device, unsigned *out)
+{
+    return part_of(device) ? unsigned_of(device, "gpu_instance", out) : INVALID_ARGUMENT;
+}
+
+Return nvmlDeviceGetComputeInstanceId(Device device, unsigned *out)
+{
+    return part_of(device) ? unsigned_of(device, "compute_instance", out) : INVALID_ARGUMENT;
 }
 
 Return nvmlDeviceGetEccMode(Device device, unsigned *current, unsigned *pending)

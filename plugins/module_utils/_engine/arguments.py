@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._facts import devices
 from .._layout import credential_path
 from .flags import FlagTable, flags_of, versions_with
 from .version import KNOWN, Version
@@ -185,9 +186,41 @@ def _with_host_tier(variable: str) -> Callable[[Situation], Any]:
     return lambda situation: situation.wishes[variable] if situation.has_host_tier else None
 
 
+def _with_store(variable: str) -> Callable[[Situation], Any]:
+    return lambda situation: (
+        situation.wishes[variable]
+        if situation.has_host_tier and situation.wishes["sglang_hicache_storage_backend"]
+        else None
+    )
+
+
+def _with_nodes(variable: str) -> Callable[[Situation], Any]:
+    return lambda situation: (
+        situation.wishes[variable] if situation.wishes["sglang_nnodes"] > 1 else None
+    )
+
+
+def _with_disaggregation(variable: str) -> Callable[[Situation], Any]:
+    return lambda situation: (
+        situation.wishes[variable] if situation.wishes["sglang_disaggregation_mode"] else None
+    )
+
+
+def _bootstrap_port(situation: Situation) -> Any:
+    """Only prefill servers have the bootstrap server; decode servers hear of it by the router."""
+    prefill = situation.wishes["sglang_disaggregation_mode"] == "prefill"
+    return situation.wishes["sglang_disaggregation_bootstrap_port"] if prefill else None
+
+
 def _with_speculation(variable: str) -> Callable[[Situation], Any]:
     return lambda situation: (
         situation.wishes[variable] if situation.wishes["sglang_speculative_algorithm"] else None
+    )
+
+
+def _with_graphs(variable: str) -> Callable[[Situation], Any]:
+    return lambda situation: (
+        None if situation.wishes["sglang_disable_cuda_graph"] else situation.wishes[variable]
     )
 
 
@@ -197,7 +230,7 @@ def has_fusion_hardware(facts: dict[str, Any]) -> bool | None:
         str(device["compute_capability"]).split(".", 1)[0]
         if device.get("compute_capability")
         else ""
-        for device in (facts.get("gpu") or {}).get("devices") or []
+        for device in devices(facts)
     ]
     if not majors or "" in majors:
         return None
@@ -244,6 +277,7 @@ MANAGED: tuple[Managed, ...] = (
     _bare("sglang_trust_remote_code", "--trust-remote-code"),
     _plain("sglang_dtype", "--dtype"),
     _plain("sglang_quantization", "--quantization"),
+    _plain("sglang_load_format", "--load-format"),
     _plain("sglang_context_length", "--context-length"),
     # serving
     _plain("sglang_host", "--host"),
@@ -257,6 +291,27 @@ MANAGED: tuple[Managed, ...] = (
         "sglang_enable_dp_attention",
         ({"--attn-dp-size": (VALUE,)}, {"--dp-size": (VALUE,), "--enable-dp-attention": ()}),
         _attention_data_parallel,
+    ),
+    # several nodes
+    _plain("sglang_nnodes", "--nnodes", value=_unless("sglang_nnodes", 1)),
+    _plain("sglang_node_rank", "--node-rank", value=_with_nodes("sglang_node_rank")),
+    _plain("sglang_dist_init_addr", "--dist-init-addr"),
+    # prefill and decode on different hosts
+    _plain("sglang_disaggregation_mode", "--disaggregation-mode"),
+    _plain(
+        "sglang_disaggregation_transfer_backend",
+        "--disaggregation-transfer-backend",
+        value=_with_disaggregation("sglang_disaggregation_transfer_backend"),
+    ),
+    _plain(
+        "sglang_disaggregation_bootstrap_port",
+        "--disaggregation-bootstrap-port",
+        value=_bootstrap_port,
+    ),
+    _plain(
+        "sglang_disaggregation_ib_device",
+        "--disaggregation-ib-device",
+        value=_with_disaggregation("sglang_disaggregation_ib_device"),
     ),
     # memory
     _plain("sglang_mem_fraction_static", "--mem-fraction-static"),
@@ -304,6 +359,21 @@ MANAGED: tuple[Managed, ...] = (
         "--hicache-mem-layout",
         value=_with_host_tier("sglang_hicache_mem_layout"),
     ),
+    _plain(
+        "sglang_hicache_storage_backend",
+        "--hicache-storage-backend",
+        value=_with_host_tier("sglang_hicache_storage_backend"),
+    ),
+    _plain(
+        "sglang_hicache_storage_backend_extra_config",
+        "--hicache-storage-backend-extra-config",
+        value=_with_store("sglang_hicache_storage_backend_extra_config"),
+    ),
+    _plain(
+        "sglang_hicache_storage_prefetch_policy",
+        "--hicache-storage-prefetch-policy",
+        value=_with_store("sglang_hicache_storage_prefetch_policy"),
+    ),
     # speculation
     _plain("sglang_speculative_algorithm", "--speculative-algorithm"),
     _plain(
@@ -336,7 +406,10 @@ MANAGED: tuple[Managed, ...] = (
     _plain("sglang_reasoning_parser", "--reasoning-parser"),
     # backends
     _plain("sglang_attention_backend", "--attention-backend"),
+    _plain("sglang_prefill_attention_backend", "--prefill-attention-backend"),
+    _plain("sglang_decode_attention_backend", "--decode-attention-backend"),
     _plain("sglang_moe_runner_backend", "--moe-runner-backend"),
+    _plain("sglang_moe_a2a_backend", "--moe-a2a-backend"),
     Managed(
         "sglang_allreduce_fusion",
         (
@@ -366,15 +439,39 @@ MANAGED: tuple[Managed, ...] = (
             {"--disable-cuda-graph": ()},
         ),
     ),
+    _plain(
+        "sglang_cuda_graph_backend_decode",
+        "--cuda-graph-backend-decode",
+        value=_with_graphs("sglang_cuda_graph_backend_decode"),
+    ),
+    _plain(
+        "sglang_cuda_graph_backend_prefill",
+        "--cuda-graph-backend-prefill",
+        value=_with_graphs("sglang_cuda_graph_backend_prefill"),
+    ),
     _plain("sglang_cuda_graph_max_bs", "--cuda-graph-max-bs-decode", "--cuda-graph-max-bs"),
+    _plain("sglang_cuda_graph_bs", "--cuda-graph-bs-decode", "--cuda-graph-bs"),
     # limits
     _plain("sglang_max_running_requests", "--max-running-requests"),
+    _plain("sglang_max_queued_requests", "--max-queued-requests"),
     _plain("sglang_chunked_prefill_size", "--chunked-prefill-size"),
+    _plain("sglang_max_prefill_tokens", "--max-prefill-tokens"),
+    _plain("sglang_schedule_policy", "--schedule-policy"),
     _plain("sglang_dist_timeout_s", "--dist-timeout"),
     _plain("sglang_watchdog_timeout_s", "--watchdog-timeout"),
     # logging and metrics
     _plain("sglang_log_level", "--log-level"),
     _plain("sglang_decode_log_interval", "--decode-log-interval"),
+    _bare("sglang_log_requests", "--log-requests"),
+    _plain(
+        "sglang_log_requests_level",
+        "--log-requests-level",
+        value=lambda situation: (
+            situation.wishes["sglang_log_requests_level"]
+            if situation.wishes["sglang_log_requests"]
+            else None
+        ),
+    ),
     _bare("sglang_enable_metrics", "--enable-metrics"),
     _bare("sglang_enable_cache_report", "--enable-cache-report"),
 )
@@ -387,15 +484,39 @@ _RESERVED = {
 
 #: Old name: new name, and the value to give where the old one was bare.
 _RENAMED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "--cuda-graph-bs": ("--cuda-graph-bs-decode", ()),
     "--disable-piecewise-cuda-graph": ("--cuda-graph-backend-prefill", ("disabled",)),
+    "--enable-breakable-cuda-graph": ("--cuda-graph-backend-prefill", ("breakable",)),
+    "--enable-gdn-replayssm-spec": ("--enable-linear-replayssm-spec", ()),
+    "--kt-amx-method": ("--kt-method", ()),
+    "--kt-amx-weight-path": ("--kt-weight-path", ()),
     "--mamba-scheduler-strategy": ("--mamba-radix-cache-strategy", ()),
+    "--max-micro-batch-size": ("--pp-max-micro-batch-size", ()),
+    "--nsa-decode": ("--nsa-decode-backend", ()),
     "--nsa-decode-backend": ("--dsa-decode-backend", ()),
+    "--nsa-prefill": ("--nsa-prefill-backend", ()),
     "--nsa-prefill-backend": ("--dsa-prefill-backend", ()),
+    "--oltp-traces-endpoint": ("--otlp-traces-endpoint", ()),
+    "--piecewise-cuda-graph-compiler": ("--cuda-graph-tc-compiler", ()),
     "--piecewise-cuda-graph-max-tokens": ("--cuda-graph-max-bs-prefill", ()),
     "--piecewise-cuda-graph-tokens": ("--cuda-graph-bs-prefill", ()),
     "--speculative-dflash-draft-window-size": ("--speculative-draft-window-size", ()),
     "--stream-output": ("--incremental-streaming-output", ()),
+}
+#: The other way round, for a new name on an old version.
+_FORMER = {new: old for old, (new, values) in _RENAMED.items() if not values}
+
+#: Flags that are gone and whose meaning is said otherwise now.
+_REPLACED = {
+    "--disable-hicache-numa-detect": "sglang_numa_bind: off",
+    "--enable-beta-spec": "sglang_overlap_schedule: true",
+    "--enable-deepep-moe": "sglang_moe_a2a_backend: deepep",
+    "--enable-ep-moe": "sglang_ep_size",
+    "--enable-flashinfer-cutedsl-moe": "sglang_moe_runner_backend: flashinfer_cutedsl",
+    "--enable-flashinfer-cutlass-moe": "sglang_moe_runner_backend: flashinfer_cutlass",
+    "--enable-flashinfer-mxfp4-moe": "sglang_moe_runner_backend: flashinfer_mxfp4",
+    "--enable-flashinfer-trtllm-moe": "sglang_moe_runner_backend: flashinfer_trtllm",
+    "--enable-piecewise-cuda-graph": "sglang_cuda_graph_backend_prefill",
+    "--enable-triton-kernel-moe": "sglang_moe_runner_backend: triton_kernel",
 }
 
 
@@ -403,7 +524,7 @@ def _say(
     managed: Managed, situation: Situation, arguments: list[Argument], findings: list[Finding]
 ) -> None:
     wish = managed.value(situation) if managed.value else situation.wishes.get(managed.variable)
-    if wish is None or wish is False or wish == "":
+    if wish is None or wish is False or wish in ("", []):
         return
     source = managed.source(situation) if managed.source else managed.variable
     form = _form_for(managed.forms, situation.flags)
@@ -411,7 +532,9 @@ def _say(
         findings.append(_cannot_say(managed.forms[0], source, situation.version))
         return
     for flag, template in form.items():
-        values = [text_of(wish) if part is VALUE else part for part in template]
+        values = [
+            text for part in template for text in (_values(wish) if part is VALUE else [part])
+        ]
         arguments.append({"flag": flag, "values": values, "source": source})
 
 
@@ -442,7 +565,8 @@ def _cannot_say(form: Form, source: str, version: Version) -> Finding:
 def _add_extra(situation: Situation, arguments: list[Argument], findings: list[Finding]) -> None:
     owners = _owners(situation.flags)
     for name, value in sorted((situation.wishes.get(EXTRA) or {}).items()):
-        if value is False:
+        # Of --config=FILE in one word a rule speaks.
+        if value is False or str(name).lstrip("-").startswith("config="):
             continue
         flag, problem = _normalise(str(name), owners, situation)
         if problem is not None:
@@ -470,15 +594,24 @@ def _normalise(
     name: str, owners: dict[str, str], situation: Situation
 ) -> tuple[str, Finding | None]:
     """Return the full spelling of a flag the user named, or why it cannot be used."""
+    # What stands behind the sign may be a secret and is shown to nobody.
+    name, joined, _value = name.partition("=")
     flag = "--" + name.strip().lstrip("-").replace("_", "-")
     candidates = [flag] if situation.flags.resolve(flag) else _expand(flag, situation.flags)
     if len(candidates) == 1:
         flag = candidates[0]
     if flag in owners:
         return flag, _restates(name, flag, owners[flag])
+    if joined:
+        return flag, _refuse(
+            "ARG-007",
+            f"{EXTRA}: {name} and its value stand in one word",
+            f"make {name} the name and write its value behind the colon",
+            EXTRA,
+        )
     if len(candidates) == 1:
         return flag, None
-    if flag in _RENAMED and situation.flags.resolve(_RENAMED[flag][0]):
+    if _translation(flag, situation.flags) is not None:
         return flag, None
     if situation.version > KNOWN[-1] and not candidates:
         # A release newer than the data may have it: the installed parser has the last word.
@@ -493,7 +626,9 @@ def _normalise(
     return flag, _refuse(
         "ARG-004",
         f"{EXTRA}: SGLang {situation.version} has no {flag} ({_span(flag)})",
-        f"remove {name} from {EXTRA}, or correct its spelling",
+        f"remove {name} from {EXTRA} and set {_REPLACED[flag]}"
+        if flag in _REPLACED
+        else f"remove {name} from {EXTRA}, or correct its spelling",
         EXTRA,
     )
 
@@ -539,11 +674,24 @@ def _twice(name: str, flag: str) -> Finding:
 
 def _renamed(flag: str, values: list[str], flags: FlagTable) -> tuple[str, list[str]]:
     """Give a flag the name it has in this version."""
-    if flag in _RENAMED and (flags.resolve(flag) is None or _is_deprecated(flag, flags)):
-        new, value = _RENAMED[flag]
-        if flags.resolve(new):
-            return new, values or list(value)
+    if flags.resolve(flag) is None or _is_deprecated(flag, flags):
+        found = _translation(flag, flags)
+        if found is not None:
+            return found[0], values or list(found[1])
     return flag, values
+
+
+def _translation(flag: str, flags: FlagTable) -> tuple[str, tuple[str, ...]] | None:
+    """The name this version has for a flag of another one, and the value of a bare one."""
+    nothing: tuple[str, ...] = ()
+    for names in (_RENAMED, {new: (old, nothing) for new, old in _FORMER.items()}):
+        found, values = flag, nothing
+        while found in names:
+            found, given = names[found]
+            values = given or values
+            if flags.resolve(found):
+                return found, values
+    return None
 
 
 def _values(value: Any) -> list[str]:

@@ -3,29 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command-line flags of every known SGLang version, and what its parser refuses.
 
-Private to the collection, and for the controller only: `flags.json` is read from beside this
-file and never travels to a target. There, the installed engine's own parser has the last word.
-
-`flags.json` holds two lists. "choices" are the distinct sets of allowed values. "flags" are the
-definitions in the order of their first name, one for each stretch of versions in which a flag
-did not change:
-
-    names     all spellings, the one upstream shows first at the front
-    since     first version with this definition; absent: the oldest known
-    until     last version with it; absent: still so in the newest known
-    dest      attribute name; absent: the first name without dashes at the front, "-" as "_"
-    action    absent: "store". Without a value: "store_true", "boolean_optional" (has a --no-
-              twin), "deprecated" (warned about, without effect), "deprecated_store_true",
-              "deprecated_store_const". With one: "lora_path", "deprecated_alias" (stores where
-              the renamed flag does)
-    type      upstream's name for it; absent: "str" with a value, none without
-    nargs     absent: 0 for actions without a value, one value for the others
-    const, default    absent: true and false for the two "store_true", else null
-    choices   index into the first list
-    required, deprecated    absent: false
-
-A release is added by giving "until" to what it changed, appending the new definitions, and
-extending `version.KNOWN`.
+Private to the collection, and for the controller only: see `releases.py` for the data. On a target
+the installed engine's own parser has the last word.
 """
 
 from __future__ import annotations
@@ -37,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import Any, Callable, NoReturn
 
+from .releases import release_data
 from .version import KNOWN, Version
 
 _ACTIONS_WITH_VALUE = ("store", "lora_path", "deprecated_alias")
@@ -86,6 +65,7 @@ class FlagTable:
         self.version = version
         self._flags = tuple(flags)
         self._by_name = {name: flag for flag in flags for name in flag.names}
+        self._parsers: dict[bool, _Parser] = {}
 
     def __iter__(self) -> Iterator[FlagInfo]:
         return iter(self._flags)
@@ -112,7 +92,8 @@ class FlagTable:
 
         The file behind "--config FILE" is not read, so with it no flag counts as missing.
         """
-        parser = _Parser(self._flags, required="--config" not in argv)
+        parser = self._parser(required="--config" not in argv)
+        parser.problems.clear()
         values = argparse.Namespace(**self._defaults())
         try:
             _known, extra = parser.parse_known_args(list(argv), values)
@@ -121,7 +102,13 @@ class FlagTable:
         else:
             if extra:
                 parser.problems.append(f"unrecognized arguments: {' '.join(extra)}")
-        return ParsedArguments(vars(values), parser.problems)
+        return ParsedArguments(vars(values), [*parser.problems])
+
+    def _parser(self, required: bool) -> _Parser:
+        """The parser of this version; made once, as hundreds of flags cost more than a plan."""
+        if required not in self._parsers:
+            self._parsers[required] = _Parser(self._flags, required)
+        return self._parsers[required]
 
     def _defaults(self) -> dict[str, Any]:
         # A renamed flag and its deprecated spelling share a dest; the new one sets the default.
@@ -141,20 +128,13 @@ def versions_with(name: str) -> tuple[str, ...]:
 
 @cache
 def _table(version: Version) -> FlagTable:
-    data = _data()
+    data = release_data()
     present = [
         entry
         for entry in data["flags"]
         if version >= entry.get("since", KNOWN[0]) and version <= entry.get("until", KNOWN[-1])
     ]
     return FlagTable(version, [_flag(entry, data["choices"]) for entry in present])
-
-
-@cache
-def _data() -> dict[str, Any]:
-    text = Path(__file__).with_name("flags.json").read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
-    return data
 
 
 def _flag(entry: dict[str, Any], choices: list[list[Any]]) -> FlagInfo:

@@ -76,6 +76,6 @@ def _moment(date: str | None, time: str | None) -> datetime.datetime | None:
     if not date or not time:
         return None
     try:
-        return datetime.datetime.strptime(f"{date} {time[:8]}", "%Y-%m-%d %H:%M:%S")
+        return datetime.datetime.fromisoformat(f"{date} {time[:8]}")
     except ValueError:
         return None

@@ -25,6 +25,15 @@ _ONE_NODE = ("1", "one node needs no InfiniBand; probing for it delays the start
 PROFILES: dict[str, Profile] = {
     "none": {},
     "nvlink": {"NCCL_DEBUG": _WARN},
+    "pcie_switch": {
+        "NCCL_DEBUG": _WARN,
+        "NCCL_P2P_LEVEL": (
+            "PXB",
+            "all GPUs hang on PCIe switches of one host bridge: let them copy through those",
+        ),
+        "NCCL_MIN_NCHANNELS": _CHANNELS,
+        "NCCL_IB_DISABLE": _ONE_NODE,
+    },
     "pcie": {
         "NCCL_DEBUG": _WARN,
         "NCCL_P2P_LEVEL": (
@@ -47,10 +56,22 @@ PROFILES: dict[str, Profile] = {
     },
 }
 
+#: What several nodes have otherwise than one; None takes a variable away.
+SEVERAL_NODES: dict[str, tuple[str, str] | None] = {
+    "NCCL_DEBUG": _WARN,
+    # The nodes may well be linked by InfiniBand or RoCE.
+    "NCCL_IB_DISABLE": None,
+    "NCCL_IB_TIMEOUT": (
+        "22",
+        "a fabric that finds another way takes seconds; with the default a rank gives up before "
+        "that and the whole engine ends",
+    ),
+}
+
 _BY_TOPOLOGY = {
     "NVLINK": "nvlink",
-    "PIX": "pcie",
-    "PXB": "pcie",
+    "PIX": "pcie_switch",
+    "PXB": "pcie_switch",
     "PHB": "pcie",
     "NODE": "pcie",
     "SYS": "pcie_multi_socket",
@@ -72,13 +93,7 @@ def profile_name(wishes: dict[str, Any], facts: dict[str, Any]) -> str:
 
 def nccl_environment(wishes: dict[str, Any], facts: dict[str, Any]) -> Profile:
     """Return the NCCL variables of the instance, NAME -> (value, reason)."""
-    profile = dict(PROFILES[profile_name(wishes, facts)])
-    if _has_several_nodes(wishes):
-        profile.pop("NCCL_IB_DISABLE", None)
-    return profile
-
-
-def _has_several_nodes(wishes: dict[str, Any]) -> bool:
-    extra = wishes.get("sglang_extra_args") or {}
-    nodes = extra.get("--nnodes", extra.get("nnodes", 1))
-    return str(nodes) != "1"
+    values: dict[str, tuple[str, str] | None] = {**PROFILES[profile_name(wishes, facts)]}
+    if wishes["sglang_nnodes"] > 1 and wishes["sglang_nccl_profile"] != "none":
+        values.update(SEVERAL_NODES)
+    return {name: value for name, value in values.items() if value is not None}

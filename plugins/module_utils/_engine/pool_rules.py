@@ -83,7 +83,8 @@ class PoolRules:
     """What one version does. `guard` is how a rank checks RAM before it allocates a host pool:
 
     `machine`: each process may take all of it; `ranks`: each may take its share of what is
-    available at that moment; `cgroup`: the same, bounded by the memory cgroup as well.
+    available at that moment; `cgroup`: the same, bounded by the memory cgroup as well. Without
+    `one_size` a size in GB is given to each pool of a model with a window or a state anew.
     """
 
     guard: str = "machine"
@@ -106,6 +107,7 @@ class PoolRules:
     state_shares_draft: bool = False
     state_spare_slot: bool = False
     compact_index: bool = False
+    one_size: bool = False
 
 
 _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -124,6 +126,7 @@ _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
             "packed_draft": True,
             "state_spare_slot": True,
             "compact_index": True,
+            "one_size": True,
         },
     ),
     # Since then a large pool is registered in chunks, so the driver's limit no longer matters.

@@ -20,7 +20,7 @@ from .checks import BLOCKED, OVERRIDDEN, SKIPPED, UNKNOWN, Check, Subject, dig
 from .need import Need
 from .unit import UnitState, monotonic_s
 
-# Unpinning and freeing a large host pool takes the kernel tens of seconds.
+# Of a plan that does not say how long the kernel may take to free what a server held.
 _RELEASE_S = 180.0
 _PROBE_TIMEOUT_S = 20.0
 
@@ -44,13 +44,14 @@ CHECKS: dict[str, Callable[[Subject], Check]] = {
 }
 
 
-def just_stopped(state: UnitState) -> bool:
+def just_stopped(state: UnitState, plan: dict[str, Any]) -> bool:
     """Whether the last process of the unit ended so lately that memory may still come back."""
+    release_s = dig(plan, "deadlines", "release_s") or _RELEASE_S
     if state.active_state == "deactivating":
         return True
     if state.running or state.inactive_since_s is None:
         return False
-    return monotonic_s() - state.inactive_since_s < _RELEASE_S
+    return monotonic_s() - state.inactive_since_s < float(release_s)
 
 
 def measured_anew(source: Source, facts: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
@@ -70,15 +71,20 @@ def measured_anew(source: Source, facts: dict[str, Any], plan: dict[str, Any]) -
 
 
 def run_checks(
-    subject: Subject, overrides: Sequence[str], pending: Sequence[str] = ()
+    subject: Subject,
+    overrides: Sequence[str],
+    pending: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> list[Check]:
-    """Make every check; a refused one that is overridden says so.
+    """Make every check, or only some; a refused one that is overridden says so.
 
     What a pending check looks at is made by an earlier step of a real run, so its refusal tells
     nothing yet.
     """
     results: list[Check] = []
     for name, check in CHECKS.items():
+        if only and name not in only:
+            continue
         if name == "arguments" and subject.need == "none":
             result = Check(
                 name,
@@ -108,10 +114,14 @@ def verdict(need: str, checks: Sequence[Check]) -> str:
 
 
 def judge(
-    subject: Subject, need: Need, overrides: Sequence[str], pending: Sequence[str] = ()
+    subject: Subject,
+    need: Need,
+    overrides: Sequence[str],
+    pending: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the result of the gate, without its text."""
-    checks = run_checks(subject, overrides, pending)
+    checks = run_checks(subject, overrides, pending, only)
     return {
         "need": need.need,
         "differences": need.differences,

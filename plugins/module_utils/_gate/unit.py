@@ -65,6 +65,11 @@ class UnitState:
         """Whether the last process ended by itself, so that systemd gave up or will start anew."""
         return self.active_state == "failed" or self.sub_state == "auto-restart"
 
+    @property
+    def killed_at_stop(self) -> bool:
+        """Whether the last process did not end at its stop, so that systemd killed it."""
+        return not self.running and self.result == "timeout"
+
     def ending(self) -> str:
         """Return how the main process ended, in words."""
         if self.exit_code in ("killed", "2", "dumped", "3"):

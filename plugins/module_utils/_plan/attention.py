@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 # Checkpoints in four bits keep the attention of latent models in sixteen.
-_ELEMENT_BYTES = {"fp8": 1}
+ELEMENT_BYTES = {"fp8": 1, "modelopt_fp8": 1}
+"""Methods that quantize the attention as well; the others leave it in 16 bits."""
 
 
 def shared_attention_bytes(model: Mapping[str, Any]) -> int | None:
@@ -27,4 +28,4 @@ def shared_attention_bytes(model: Mapping[str, Any]) -> int | None:
     key = int(model.get("qk_nope_head_dim") or value)
     query = int(model.get("q_lora_rank") or hidden)
     per_head = query * (key + rope) + latent * (key + value) + value * hidden
-    return layers * heads * per_head * _ELEMENT_BYTES.get(str(model.get("quantization")), 2)
+    return layers * heads * per_head * ELEMENT_BYTES.get(str(model.get("quantization")), 2)

@@ -111,8 +111,8 @@ def _nodes_unknown(
         f"ranks are bound to one of {len(nodes)} NUMA nodes, but memory per node or the node of "
         "a GPU is unknown, so the limit per node was not checked"
     )
-    remedy = "Set SGLANG_AUTO_NUMA_BIND to 0 in sglang_environment, or check numactl -H"
-    return finding("RAM-011", ADVISE, text, remedy, "sglang_environment")
+    remedy = "Set sglang_numa_bind: off, or check numactl -H"
+    return finding("RAM-011", ADVISE, text, remedy, "sglang_numa_bind")
 
 
 def _neighbours(facts: Mapping[str, Any], ram: Ram) -> Finding | None:
@@ -152,7 +152,7 @@ def _hugepages(facts: Mapping[str, Any], ram: Ram) -> Finding | None:
         return None
     text = (
         f"{gib(reserved)} are set aside as free huge pages, which host pools do not use unless "
-        "SGLANG_HUGEPAGE_SIZE says so"
+        "sglang_hugepage_size says so"
     )
-    remedy = "Give them back with vm.nr_hugepages, or set SGLANG_HUGEPAGE_SIZE"
-    return finding("RAM-012", ADVISE, text, remedy, "sglang_environment")
+    remedy = "Give them back with vm.nr_hugepages, or set sglang_hugepage_size"
+    return finding("RAM-012", ADVISE, text, remedy, "sglang_hugepage_size")

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._engine.arguments import build_arguments, to_argv
 from .._engine.environment import build_environment
+from .._engine.profile import profile_findings
 from .._engine.rules import check_rules
 from .._engine.version import Version
 from .._layout import server_url, unit_name
@@ -51,6 +52,7 @@ def _compose(facts: dict[str, Any], wishes: dict[str, Any]) -> dict[str, Any]:
     findings = [
         *capacity["findings"],
         *refused,
+        *profile_findings(wishes, facts, version),
         *check_rules(wishes, arguments, environment, facts, version),
     ]
     values = {name: entry["value"] for name, entry in environment.items()}

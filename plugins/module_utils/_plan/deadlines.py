@@ -20,12 +20,15 @@ _START_FLOOR_S = 180
 _START_FLOOR_GPU_S = 900
 # After the last request the engine waits up to 15 s for its schedulers and 60 s for its children.
 _AFTER_DRAIN_S = 75
+# GPU contexts and page tables of processes that ended.
+_RELEASE_FLOOR_S = 120
 
 
 def deadlines(
     facts: dict[str, Any], wishes: dict[str, Any], capacity: dict[str, Any]
 ) -> dict[str, int]:
-    """Return `start_s`, `stop_s` and `drain_s`: bounds in seconds, never expectations."""
+    """Return bounds in seconds, never expectations: `start_s`, `stop_s`, `drain_s`, and `release_s`
+    from the end of a process until all that it held is free."""
     weights_bytes = sum(
         int((facts.get(part) or {}).get("weights_bytes") or 0) for part in ("model", "draft")
     )
@@ -38,6 +41,7 @@ def deadlines(
         "start_s": int(wishes["sglang_start_timeout_s"] or floor_s + reading_s + pinning_s),
         "stop_s": drain_s + _AFTER_DRAIN_S + unpin_s(facts, capacity),
         "drain_s": drain_s,
+        "release_s": _RELEASE_FLOOR_S + unpin_s(facts, capacity),
     }
 
 

@@ -128,6 +128,9 @@ class HostCase:
 
     def largest_size(self) -> Tier | None:
         """The largest certain whole size, None when it is smaller than the device tier."""
+        kinds = {pool.name for pool in self.shape.pools}
+        if not self.rules.one_size and kinds & {"window", "state"}:
+            return None
         size = self.shape.largest_size_gb(self.bound.max_slots)
         tier = self.with_size(size) if size else None
         if tier is None or tier.certainty != CERTAIN:

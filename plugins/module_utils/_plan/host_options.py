@@ -23,7 +23,7 @@ from .option import Ground, Option
 from .setting import Setting, part
 
 _HAND_RATIO = 4.0
-_STORE_FLAG = "hicache-storage-backend"
+_STORE_FLAG = "--hicache-storage-backend"
 _STORE_FOLDER = "SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"
 _FILE = "file"
 
@@ -135,13 +135,12 @@ def store_options(ground: Ground, tokens: int) -> Iterator[Option]:
 
 
 def _backends(setting: Setting) -> list[str]:
-    flag = flags_of(setting.version).resolve(f"--{_STORE_FLAG}")
+    flag = flags_of(setting.version).resolve(_STORE_FLAG)
     return [str(name) for name in (flag.choices if flag else None) or ()]
 
 
 def _has_store(wishes: Mapping[str, Any]) -> bool:
-    extra = wishes.get("sglang_extra_args") or {}
-    return _STORE_FLAG in extra or f"--{_STORE_FLAG}" in extra
+    return bool(wishes.get("sglang_hicache_storage_backend"))
 
 
 def _stored_bytes(setting: Setting) -> int:
@@ -160,7 +159,7 @@ def _store_variables(ground: Ground) -> dict[str, Any]:
     folder = f"{cache_folder(wishes['sglang_instance'])}/kv-{digest(shape)}"
     return {
         "sglang_hicache_mode": "auto",
-        "sglang_extra_args": {**(wishes.get("sglang_extra_args") or {}), _STORE_FLAG: _FILE},
+        "sglang_hicache_storage_backend": _FILE,
         "sglang_environment": {
             **(wishes.get("sglang_environment") or {}),
             _STORE_FOLDER: folder,

@@ -167,7 +167,8 @@ def _hugepage_bytes(wishes: Mapping[str, Any], setting: Setting) -> int | None:
     """Size of the huge pages that pools are asked to come from, None for normal pages."""
     if not setting.rules.hugepages:
         return None
-    asked = (wishes.get("sglang_environment") or {}).get(_HUGEPAGE_VARIABLE)
+    environment = wishes.get("sglang_environment") or {}
+    asked = environment.get(_HUGEPAGE_VARIABLE, wishes.get("sglang_hugepage_size"))
     return _HUGEPAGE_BYTES.get(str(asked or "").upper())
 
 
@@ -184,9 +185,10 @@ def binds_to_nodes(wishes: Mapping[str, Any], setting: Setting) -> bool:
     if extra_argument(wishes, "numa-node") is not None:
         return True
     asked = (wishes.get("sglang_environment") or {}).get(_BINDING_VARIABLE)
-    if asked is None:
-        return setting.rules.numa_bind
-    return str(asked).strip().lower() not in _FALSE
+    if asked is not None:
+        return str(asked).strip().lower() not in _FALSE
+    wish = wishes.get("sglang_numa_bind") or "auto"
+    return setting.rules.numa_bind if wish == "auto" else wish == "on"
 
 
 def _node_rooms(

@@ -302,7 +302,7 @@ def _parallel(wishes: Mapping[str, Any]) -> Parallel:
         pp=int(wishes.get("sglang_pp_size") or 1),
         dp=int(wishes.get("sglang_dp_size") or 1),
         dp_attention=bool(wishes.get("sglang_enable_dp_attention")),
-        nodes=int(extra_argument(wishes, "nnodes") or 1),
+        nodes=int(wishes.get("sglang_nnodes") or 1),
     )
 
 

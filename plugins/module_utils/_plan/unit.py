@@ -21,6 +21,7 @@ from .._layout import (
     state_folder,
     unit_name,
 )
+from .crash_note import crash_note
 from .deadlines import deadlines, unpin_s
 from .fingerprint import tier_fingerprint
 
@@ -49,7 +50,7 @@ def build_unit(
                 *_secrets(wishes),
                 ["Environment", environment],
                 ["ExecStart", argv],
-                *_lifecycle(capacity, bounds, restart_s),
+                *_lifecycle(wishes["sglang_instance"], capacity, bounds, restart_s),
                 *_limits(),
                 *_sandbox(),
             ],
@@ -111,7 +112,9 @@ def _secrets(wishes: dict[str, Any]) -> Settings:
     ]
 
 
-def _lifecycle(capacity: dict[str, Any], bounds: dict[str, int], restart_s: int) -> Settings:
+def _lifecycle(
+    instance: str, capacity: dict[str, Any], bounds: dict[str, int], restart_s: int
+) -> Settings:
     return [
         ["#", "SIGTERM to the main process alone: it drains its requests; a signal to the"],
         ["#", "schedulers would cut them. What is left at the bound is killed."],
@@ -126,6 +129,8 @@ def _lifecycle(capacity: dict[str, Any], bounds: dict[str, int], restart_s: int)
         ["Restart", "always"],
         ["#", "the memory pinned before must be free again"],
         ["RestartSec", restart_s],
+        ["#", "An end that nobody asked for is a line in the diary of the instance."],
+        ["ExecStopPost", crash_note(instance)],
         ["#", "One rank killed for memory leaves a server that hangs: end all of it."],
         ["OOMPolicy", "stop"],
         ["#", "Prefer small neighbours as victims, without shielding a pool that is too large."],

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .attention import shared_attention_bytes
+from .attention import ELEMENT_BYTES, shared_attention_bytes
 from .setting import Parallel
 
 # Checkpoints in four bits keep the projections of latent models in sixteen.
-_ELEMENT_BYTES = {"fp8": 1}
 
 
 def rank_weights(model: Mapping[str, Any], parallel: Parallel) -> int | None:
@@ -39,5 +38,5 @@ def _latent_projections(model: Mapping[str, Any]) -> int:
     if any(not model.get(name) for name in names):
         return 0
     layers, hidden, query, latent, rope = (int(model[name]) for name in names)
-    element = _ELEMENT_BYTES.get(str(model.get("quantization")), 2)
+    element = ELEMENT_BYTES.get(str(model.get("quantization")), 2)
     return layers * hidden * (query + latent + rope) * element

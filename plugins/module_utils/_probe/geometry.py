@@ -194,17 +194,23 @@ def _quantization(config: Facts, inner: Facts) -> str | None:
         for name in ("quantization_config", "compression_config"):
             method = place.get(name)
             if isinstance(method, dict):
-                return str(method.get("quant_method") or method.get("quant_algo") or "unknown")
+                return _method(method)
     return None
+
+
+def _method(quantization: Facts) -> str:
+    """The engine's name of a method; ModelOpt tells one of its own by the algorithm alone."""
+    named, algorithm = quantization.get("quant_method"), str(quantization.get("quant_algo") or "")
+    if named in (None, "modelopt") and (algorithm == "FP8" or "FP4" in algorithm):
+        return "modelopt_fp8" if algorithm == "FP8" else "modelopt_fp4"
+    return str(named or algorithm or "unknown")
 
 
 def _kv_cache_quantization(config: Facts, inner: Facts) -> str | None:
     """The KV format that a checkpoint brings along: C(fp8), or None."""
     for place in (config, inner):
         method = place.get("quantization_config")
-        if not isinstance(method, dict) or not str(method.get("quant_method", "")).startswith(
-            "modelopt"
-        ):
+        if not isinstance(method, dict) or not _method(method).startswith("modelopt"):
             continue
         scheme = method.get("kv_cache_scheme")
         eight = isinstance(scheme, dict) and (scheme.get("type"), scheme.get("num_bits")) == (

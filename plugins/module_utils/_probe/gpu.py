@@ -9,75 +9,110 @@ This module util is private to the llmops.sglang collection.
 from __future__ import annotations
 
 import importlib.util
-import inspect
+import json
+import os
 import re
 import sys
 import typing as t
 
-from . import nvml_reader
 from .cgroup import unit_of
-from .source import Source, parse_json
+from .gpu_state import judge
+from .pci import KernelLog, driver_addresses, numa_node, pci_address, read_kernel_log
+from .source import Source, last_line, parse_json
 
-MIB = 1 << 20
+if t.TYPE_CHECKING:
+    # Ansible sends it along for this line; it runs in a process of its own.
+    from . import nvml_reader  # noqa: F401
 
-# Field of the facts -> column of nvidia-smi.
-_COLUMNS = {
-    "index": "index",
-    "uuid": "uuid",
-    "bus_id": "pci.bus_id",
-    "name": "name",
-    "compute_capability": "compute_cap",
-    "memory_total_bytes": "memory.total",
-    "memory_used_bytes": "memory.used",
-    "memory_free_bytes": "memory.free",
-    "mig": "mig.mode.current",
-    "ecc": "ecc.mode.current",
-    "temperature_c": "temperature.gpu",
-    "power_limit_w": "power.limit",
-    "recovery_action": "gpu_recovery_action",
-}
-_OTHER_NAMES = {
-    "gpu_name": "name",
-    "gpu_uuid": "uuid",
-    "gpu_bus_id": "pci.bus_id",
-    "enforced.power.limit": "power.limit",
-}
-_RECOVERY = {0: "None", 1: "Reset", 2: "Reboot", 3: "Drain P2P", 4: "Drain and Reset"}
-# NVML's common ancestors, nearest first, and nvidia-smi's words, by the four words of the facts.
-_ANCESTORS = {0: "PIX", 10: "PIX", 20: "PIX", 30: "NODE", 40: "NODE", 50: "SYS"}
-_LINKS = {"PIX": "PIX", "PXB": "PIX", "PHB": "NODE", "NODE": "NODE", "SYS": "SYS"}
+# What a GPU tells, in the order of the facts.
+_FIELDS = (
+    "uuid",
+    "bus_id",
+    "name",
+    "compute_capability",
+    "memory_total_bytes",
+    "memory_used_bytes",
+    "memory_free_bytes",
+    "mig",
+    "ecc",
+    "persistence",
+    "temperature_c",
+    "utilization_percent",
+    "power_limit_w",
+    "vbios",
+    "retired_pending",
+    "remapped_pending",
+    "remapped_failure",
+    "recovery_action",
+)
+_MEMORY = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes")
+_SWITCHES = ("retired_pending", "remapped_pending", "remapped_failure")
+_MIG_FIELDS = ("profile", "uuid", "gpu_instance", "compute_instance", *_MEMORY)
+_TEXTS = ("uuid", "bus_id", "name", "compute_capability", "vbios", "profile")
+_OTHER_KINDS: dict[str, type] = {"power_limit_w": float, "recovery_action": str}
+_RECOVERY = (
+    "None",
+    "Reset",
+    "Reboot",
+    "Drain P2P",
+    "Drain and Reset",
+    "Recover IMEX Domain",
+    "Bus Reset",
+    "System Reboot",
+)
+# NVML's common ancestors by the words of the facts.
+_ANCESTORS: dict[t.Any, str] = {0: "PIX", 10: "PIX", 20: "PIX", 30: "NODE", 40: "NODE", 50: "SYS"}
 _WORST_FIRST = ("SYS", "NODE", "PIX", "NVLINK")
 _LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
     "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu/nvidia/current",
     "/usr/lib64",
     "/usr/lib",
     "/usr/local/nvidia/lib64",
 )
 _NOT_SUPPORTED = re.compile(r"not supported|^n/?a$", re.IGNORECASE)
+# They have no memory of their own; some tell a few GB all the same.
+_INTEGRATED = re.compile(r"\b(GB10|N1X?|Thor|Orin|Xavier|Tegra)\b", re.IGNORECASE)
+_REASON_LENGTH = 80
 
 Facts = dict[str, t.Any]
 
 
-def read_gpu(source: Source, engine_path: str, timeout_s: float) -> Facts:
-    """The C(gpu) part of the facts. Takes at most three times C(timeout_s)."""
+def read_gpu(source: Source, engine_path: str, timeout_s: float, unit: str = "") -> Facts:
+    """The C(gpu) part of the facts; C(unit) is the one whose memory is counted apart.
+
+    A driver that hangs costs C(timeout_s) for NVML and as much for all of nvidia-smi.
+    """
     raw, reason = _ask_nvml(source, engine_path, timeout_s)
     origin = "nvml"
     if raw is None:
-        raw, smi_reason = _ask_smi(source, timeout_s)
+        from .nvidia_smi import ask_smi  # compiled at every run that imports it
+
+        raw, smi_reason = ask_smi(source, timeout_s)
         origin = "nvidia-smi"
         reason = "; ".join(dict.fromkeys(r for r in (reason, smi_reason) if r)) or None
     if raw is None:
         raw, origin = {"devices": []}, "none"
-    devices = [_device(source, device) for device in raw["devices"]]
     loaded = _loaded_driver(source) or _text(raw.get("driver"))
+    log = read_kernel_log(source, timeout_s) if loaded else KernelLog(None, None)
+    addresses = driver_addresses(source)
+    if len(addresses) != len(raw["devices"]):
+        addresses = [""] * len(raw["devices"])
+    devices = [
+        _device(source, device, address, log, unit)
+        for device, address in zip(raw["devices"], addresses)
+    ]
+    listed = {pci_address(device["bus_id"]) for device in devices}
     return {
         "source": origin,
         "reason": reason,
         "driver": {"loaded": loaded, "library": _library(source, raw.get("library"), reason)},
         "cuda_version": _cuda(raw.get("cuda")),
         "devices": devices,
-        "topology": _topology(source, raw, timeout_s) if len(devices) > 1 else None,
+        "fallen_off": [address for address in log.fallen or [] if address not in listed],
+        "topology": _topology(raw.get("topology")) if len(devices) > 1 else None,
     }
 
 
@@ -89,172 +124,160 @@ def _ask_nvml(
     if source.origin == "live" and importlib.util.find_spec("pynvml") is None:
         python = f"{engine_path}/bin/python"
         if not engine_path or not source.exists(python):
-            return None, "no nvidia-ml-py for the host's Python, and no engine that has it"
-    said = source.command(
-        "nvml.json", [python, "-"], timeout_s, stdin=inspect.getsource(nvml_reader)
-    )
+            reason = "no nvidia-ml-py for the host's Python, and no engine that has it"
+            source.note("nvml.json", json.dumps({"unknown": reason}))
+            return None, reason
+    said = source.command("nvml.json", [python, "-"], timeout_s, stdin=_reader())
     answer = parse_json(said.text)
-    if source.origin == "recording" and answer is None:
+    if answer is None and not source.knows("nvml.json"):
         return None, None  # recorded with nvidia-smi
-    if isinstance(answer, dict) and "devices" in answer:
-        return answer, None
+    if isinstance(answer, dict) and isinstance(answer.get("devices"), list):
+        return {**answer, "devices": _numbered(answer["devices"])}, None
     if isinstance(answer, dict) and "unknown" in answer:
         return None, str(answer["unknown"])
-    return None, f"NVML: {said.reason or _last_line(said.text)}"
+    return None, f"NVML: {said.reason or last_line(said.text)}"
 
 
-def _ask_smi(source: Source, timeout_s: float) -> tuple[Facts | None, str | None]:
-    """The same from nvidia-smi: one query for the GPUs, one for their processes."""
-    columns = [*_COLUMNS.values(), "driver_version"]
-    said = _query_smi(source, "nvidia-smi.csv", "gpu", columns, timeout_s)
-    refused = re.search(r'Field "([^"]+)" is not a valid field', said.text)
-    if refused and refused[1] in columns:  # a driver older than the newest column
-        columns.remove(refused[1])
-        said = _query_smi(source, "nvidia-smi.csv", "gpu", columns, timeout_s)
-    rows = _rows(said.text)
-    if said.reason or said.status or not rows:
-        return None, said.reason or f"nvidia-smi: {_last_line(said.text)}"
-    devices = [_smi_device(position, row) for position, row in enumerate(rows)]
-    apps = _query_smi(
-        source, "nvidia-smi-apps.csv", "compute-apps", ["gpu_uuid", "pid", "used_memory"], timeout_s
-    )
-    for device in devices:
-        device["processes"] = _smi_processes(apps.text, device, len(devices))
-        if apps.reason:
-            device["processes"] = {"unknown": apps.reason}
-    return {"devices": devices, "driver": rows[0].get("driver_version")}, None
+def _reader() -> str:
+    """The program that asks NVML. Its text is all that is needed of it here."""
+    loader: t.Any = __spec__.loader  # of a folder, or of the archive that Ansible sends
+    text: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "nvml_reader.py"))
+    return text.decode()
 
 
-def _query_smi(source: Source, name: str, what: str, columns: list[str], timeout_s: float) -> t.Any:
-    return source.command(
-        name,
-        ["nvidia-smi", f"--query-{what}={','.join(columns)}", "--format=csv,nounits"],
-        timeout_s,
-    )
+def _numbered(devices: list[t.Any]) -> list[Facts]:
+    """The devices, each with its index; the driver lists them in its order."""
+    told = [device if isinstance(device, dict) else {} for device in devices]
+    return [
+        device if type(device.get("index")) is int else {**device, "index": position}
+        for position, device in enumerate(told)
+    ]
 
 
-def _rows(text: str) -> list[dict[str, str]]:
-    """The rows of a csv by column name; the units in the header are cut off."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    header = [re.sub(r" *\[.*", "", cell).strip() for cell in (lines or [""])[0].split(",")]
-    header = [_OTHER_NAMES.get(cell, cell) for cell in header]
-    if not {"index", "name", "uuid", "pci.bus_id", "pid"} & set(header):
-        return []
-    cells = ([cell.strip() for cell in line.split(",")] for line in lines[1:])
-    return [dict(zip(header, row)) for row in cells if len(row) == len(header)]
+def _told(raw: Facts, fields: t.Iterable[str]) -> tuple[Facts, dict[str, str]]:
+    """What was told by field, null for what was not, and why it was not."""
+    values: Facts = {}
+    unknown: dict[str, str] = {}
+    for field in fields:
+        answer = raw.get(field)
+        if isinstance(answer, dict) and "unknown" in answer:
+            unknown[field] = _short(answer["unknown"])
+            answer = None
+        elif answer is not None and not _is_answer(field, answer):
+            unknown[field] = "an answer of another kind"
+            answer = None
+        values[field] = answer
+    return values, unknown
 
 
-def _smi_device(position: int, row: dict[str, str]) -> Facts:
-    """A row as the NVML reader would have told it."""
-    device: Facts = {}
-    for field, column in _COLUMNS.items():
-        device[field] = (
-            _smi_value(field, row[column]) if column in row else {"unknown": "not queried"}
-        )
-    if not isinstance(device["index"], int):
-        device["index"] = position
+def _is_answer(field: str, answer: t.Any) -> bool:
+    """Whether an answer is of the kind that the field is of; of a recording it may be another."""
+    if field == "processes":
+        return isinstance(answer, list) and all(map(_is_process, answer))
+    if field == "mig_instances":
+        return isinstance(answer, list) and all(isinstance(part, dict) for part in answer)
+    if field in _TEXTS:
+        return isinstance(answer, str)
+    return isinstance(answer, (int, _OTHER_KINDS.get(field, int)))
+
+
+def _is_process(told: t.Any) -> bool:
+    if not isinstance(told, dict) or type(told.get("pid")) is not int:
+        return False
+    return told.get("memory_bytes") is None or type(told["memory_bytes"]) is int
+
+
+def _short(reason: t.Any) -> str:
+    return " ".join(str(reason).split())[:_REASON_LENGTH]
+
+
+def _device(source: Source, raw: Facts, address: str, log: KernelLog, unit: str) -> Facts:
+    """One device of the facts; C(address) is where the driver's list has it, if it tells."""
+    handle = raw.get("handle")
+    unreachable = _short(handle["unknown"]) if isinstance(handle, dict) else None
+    values, unknown = _told(raw, [*_FIELDS, "processes"])
+    place = pci_address(values["bus_id"]) or address or None
+    processes = values.pop("processes") or []
+    kind = _memory_kind(values, unknown)
+    device = {
+        "index": raw["index"],
+        **values,
+        "bus_id": values["bus_id"] or place,
+        "memory_kind": kind,
+        "numa_node": _node(source, place, raw.get("numa_node")),
+        "xids": None if log.xids is None else log.xids.get(str(place), []),
+        "processes": [
+            {
+                "pid": process["pid"],
+                "memory_bytes": process.get("memory_bytes"),
+                "unit": unit_of(source, process["pid"]),
+            }
+            for process in processes
+        ],
+    }
+    for field in _SWITCHES:
+        device[field] = None if device[field] is None else bool(device[field])
+    recovery = device["recovery_action"]
+    if isinstance(recovery, int):
+        known = 0 <= recovery < len(_RECOVERY)
+        device["recovery_action"] = _RECOVERY[recovery] if known else f"unknown action {recovery}"
+    if device["mig"] is True:
+        parts, reasons = _told(raw, ["mig_instances"])
+        device["mig_instances"] = _mig_instances(parts["mig_instances"])
+        unknown.update(reasons)
+    if unit:
+        device["instance_bytes"] = _held_by(unit, device["processes"])
+    if unreachable is not None:
+        unknown = {"device": unreachable}
+    if unknown:
+        device["unknown"] = unknown
+    device["state"], device["state_reason"] = judge(device, unreachable)
     return device
 
 
-def _smi_value(field: str, cell: str) -> t.Any:
-    """One cell; C([N/A]), C(ERR!), C([Unknown Error]) and their kin are unknown."""
-    if cell.startswith("[") or cell in ("", "N/A", "ERR!", "Not Supported"):
-        return {"unknown": cell.strip("[]") or "empty"}
-    if field in ("mig", "ecc"):
-        return cell == "Enabled"
-    if field in ("uuid", "bus_id", "name", "compute_capability", "recovery_action"):
-        return cell
-    number = re.match(r"-?\d+(\.\d+)?", cell)
-    if number is None:
-        return {"unknown": cell}
-    value = float(number[0])
-    if field.endswith("_bytes"):
-        return int(value) * MIB
-    return value if field.endswith("_w") else int(value)
+def _held_by(unit: str, processes: list[Facts]) -> int | None:
+    """Bytes that a unit's processes hold on a GPU; None when one of them does not tell."""
+    sizes = [process["memory_bytes"] for process in processes if process["unit"] == unit]
+    return None if None in sizes else sum(sizes)
 
 
-def _smi_processes(text: str, device: Facts, devices: int) -> list[Facts]:
-    """The processes on one GPU."""
-    result = []
-    for row in _rows(text):
-        here = row.get("uuid", row.get("pci.bus_id"))
-        if here in (device["uuid"], device["bus_id"]) or (here is None and devices == 1):
-            size = _smi_value(
-                "memory_bytes", row.get("used_memory", row.get("used_gpu_memory", ""))
-            )
-            pid = _smi_value("pid", row.get("pid", ""))
-            if isinstance(pid, int):
-                result.append({"pid": pid, "memory_bytes": size if isinstance(size, int) else None})
-    return result
+def _mig_instances(raw: list[Facts] | None) -> list[Facts]:
+    """The parts of a GPU; NVML's name of a part ends with its profile."""
+    parts = []
+    for part in raw or []:
+        values, unknown = _told(part, _MIG_FIELDS)
+        values["profile"] = str(values["profile"] or "").rsplit(" ", 1)[-1] or None
+        parts.append({**values, "unknown": unknown} if unknown else values)
+    return parts
 
 
-def _device(source: Source, raw: Facts) -> Facts:
-    """One device of the facts. What was not told stands in C(unknown) with the reason."""
-    unknown: dict[str, str] = {}
-    whole = raw.get("handle")
-
-    def value(field: str) -> t.Any:
-        answer = whole if whole is not None else raw.get(field)
-        if isinstance(answer, dict) and "unknown" in answer:
-            unknown[field] = str(answer["unknown"])[:80]
-            return None
-        return answer
-
-    device: Facts = {field: value(field) for field in _COLUMNS if field != "index"}
-    recovery = device["recovery_action"]
-    if isinstance(recovery, int):
-        device["recovery_action"] = _RECOVERY.get(recovery, f"unknown action {recovery}")
-    processes = value("processes") or []
-    facts = {
-        "index": raw["index"],
-        **device,
-        "memory_kind": _memory_kind(
-            device["memory_total_bytes"], unknown.get("memory_total_bytes")
-        ),
-        "numa_node": _numa_node(source, device["bus_id"], raw.get("numa_node")),
-        "processes": [
-            {**process, "unit": unit_of(source, process["pid"])} for process in processes
-        ],
-    }
-    if unknown:
-        facts["unknown"] = {"device": unknown["uuid"]} if whole is not None else unknown
-    return facts
-
-
-def _memory_kind(total: int | None, reason: str | None) -> str | None:
-    """A GPU that has no memory of its own says "not supported", never another error."""
+def _memory_kind(values: Facts, unknown: dict[str, str]) -> str | None:
+    """Where a GPU's memory is. Sizes that one tells that shares the host's RAM become unknown."""
+    total = values["memory_total_bytes"]
+    if _INTEGRATED.search(str(values["name"] or "")):
+        for field in _MEMORY:
+            if values[field] is not None:
+                unknown[field] = f"not trusted: told {values[field] >> 20} MiB, shares the RAM"
+                values[field] = None
+        return "unified"
     if total is not None:
         return "dedicated"
+    # A GPU that has no memory of its own says "not supported", never another error.
+    reason = unknown.get("memory_total_bytes")
     return "unified" if reason and _NOT_SUPPORTED.search(reason) else None
 
 
-def _numa_node(source: Source, bus_id: str | None, nvml: t.Any) -> int | None:
-    """The kernel's node of a PCI device (-1 means that there is only one), else NVML's."""
-    # nvidia-smi prints an eight digit domain, the kernel a four digit one, in lower case.
-    place = re.sub(r"^0000(?=[0-9a-f]{4}:)", "", (bus_id or "").lower())
-    text = source.read_text(f"/sys/bus/pci/devices/{place}/numa_node") if place else None
-    match = re.match(r"\d+", text or "")
-    if match:
-        return int(match[0])
-    return nvml if isinstance(nvml, int) else None
+def _node(source: Source, place: str | None, told: t.Any) -> int | None:
+    """The kernel's NUMA node of a GPU; where the firmware hides it, the driver's."""
+    node = numa_node(source, place)
+    return told if node is None and isinstance(told, int) else node
 
 
-def _topology(source: Source, raw: Facts, timeout_s: float) -> str | None:
-    """The worst way between any two GPUs."""
-    if "topology" in raw:
-        links = {
-            way if way == "NVLINK" else _ANCESTORS.get(way) if isinstance(way, int) else None
-            for way in raw["topology"]
-        }
-    else:
-        said = source.command("nvidia-smi-topo.txt", ["nvidia-smi", "topo", "-m"], timeout_s)
-        links = set()
-        for line in re.sub(r"\x1b\[[0-9;]*m", "", said.text).splitlines():
-            cells = line.split()
-            if cells and re.match(r"GPU\d+$", cells[0]) and "X" in cells:
-                links |= {
-                    "NVLINK" if re.match(r"NV\d+$", cell) else _LINKS.get(cell) for cell in cells
-                }
+def _topology(ways: t.Any) -> str | None:
+    """The worst way between any two GPUs: words of the facts, or NVML's numbers."""
+    links = {
+        _ANCESTORS.get(way, way) if isinstance(way, (int, str)) else None for way in ways or []
+    }
     return next((word for word in _WORST_FIRST if word in links), None)
 
 
@@ -271,10 +294,13 @@ def _library(source: Source, nvml: t.Any, reason: str | None) -> str | None:
     if isinstance(nvml, str):
         return nvml.split(".", 1)[-1]  # NVML puts the CUDA version before the driver's
     for folder in _LIBRARY_FOLDERS:
-        for name in source.listing(folder):
-            match = re.match(r"libnvidia-ml\.so\.(\d+\.\d+(?:\.\d+)?)$", name)
-            if match:
-                return match[1]
+        names = (
+            re.match(r"libnvidia-ml\.so\.(\d+\.\d+(?:\.\d+)?)$", name)
+            for name in source.listing(folder, r"^libnvidia-ml\.")
+        )
+        found = [match[1] for match in names if match]
+        if found:  # an older one may be left over
+            return max(found, key=lambda version: [int(part) for part in version.split(".")])
     match = re.search(r"NVML library version: (\d+\.\d+(?:\.\d+)?)", reason or "")
     return match[1] if match else None
 
@@ -286,9 +312,3 @@ def _cuda(version: t.Any) -> str | None:
 
 def _text(value: t.Any) -> str | None:
     return value if isinstance(value, str) and value[:1].isdigit() else None
-
-
-def _last_line(text: str) -> str:
-    """What a failed program said, in short."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(lines[-2:])[:200] if lines else "no output"

@@ -142,8 +142,9 @@ def _entry(text: str, selection: t.Sequence[str]) -> Entry:
         fields = json.loads(text)
     except ValueError:
         return Entry(text, None, None)
-    ids = {fields.get("_SYSTEMD_INVOCATION_ID"), fields.get("INVOCATION_ID")} - {None}
-    if ids and selection and not any(f"INVOCATION_ID={known}" in selection for known in ids):
+    told = (fields.get("_SYSTEMD_INVOCATION_ID"), fields.get("INVOCATION_ID"))
+    ids = [name for name in told if isinstance(name, str)]
+    if ids and selection and not any(f"INVOCATION_ID={name}" in selection for name in ids):
         return Entry("", None, None)
     cursor = fields.get("__CURSOR")
     return Entry(

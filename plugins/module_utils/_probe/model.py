@@ -13,7 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from .geometry import read_geometry
-from .source import Source, parse_json
+from .source import Source, parse_json, read_json
 from .weights import is_single_file, read_weights
 
 Facts = dict[str, t.Any]
@@ -30,9 +30,21 @@ def read_model(source: Source, part: str, path: str) -> Facts:
         "path": path,
         "present": present,
         "reason": None if present else _absence(source, folder, path, text),
-        **read_geometry(config if known else {}),
+        **read_geometry(_with_quantization(source, folder, config) if known else {}),
         **read_weights(source, folder, text if known else None),
     }
+
+
+def _with_quantization(source: Source, folder: str, config: Facts) -> Facts:
+    """A configuration with what stands in a file of its own: older checkpoints of ModelOpt keep
+    it there. The engine reads that file only where the configuration says nothing itself."""
+    if any(config.get(name) for name in ("quantization_config", "compression_config")):
+        return config
+    found = read_json(source, f"{folder}/hf_quant_config.json")
+    method = found.get("quantization", found) if isinstance(found, dict) else None
+    if not isinstance(method, dict) or not method.get("quant_algo"):
+        return config
+    return {**config, "quantization_config": {"quant_method": "modelopt", **method}}
 
 
 def _absence(source: Source, folder: str, path: str, text: str | None) -> str:

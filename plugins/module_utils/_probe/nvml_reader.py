@@ -33,58 +33,96 @@ def known(answer: t.Any) -> bool:
     return not (isinstance(answer, dict) and "unknown" in answer)
 
 
-def read_device(nvml: t.Any, index: int) -> dict[str, t.Any]:
-    """One GPU. Bytes, degrees Celsius, watts."""
-    handle = ask(nvml.nvmlDeviceGetHandleByIndex, index)
-    if not known(handle):
-        return {"index": index, "handle": handle}
-
-    def of(name: str, *args: t.Any) -> t.Any:
-        return ask(getattr(nvml, name), handle, *args)
+def read_memory(nvml: t.Any, handle: t.Any) -> dict[str, t.Any]:
+    """Total, used and free bytes of a GPU, or of a part of one."""
 
     def memory() -> t.Any:
         # Version 2 tells used bytes without what the driver keeps for itself.
         second = ask(lambda: nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2))
         return second if known(second) else nvml.nvmlDeviceGetMemoryInfo(handle)
 
-    def recovery() -> int:
-        field = nvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
-        value = nvml.nvmlDeviceGetFieldValues(handle, [field])[0]
-        if value.nvmlReturn != nvml.NVML_SUCCESS:
-            raise nvml.NVMLError(value.nvmlReturn)
-        return int(value.value.uiVal)
+    answer = ask(memory)
+    return {
+        f"memory_{field}_bytes": getattr(answer, field) if known(answer) else answer
+        for field in ("total", "used", "free")
+    }
+
+
+def read_mig_instances(nvml: t.Any, handle: t.Any) -> list[dict[str, t.Any]]:
+    """The parts of a GPU that is split by MIG; a place without one has no handle."""
+    places = range(nvml.nvmlDeviceGetMaxMigDeviceCount(handle))
+    handles = [ask(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, place) for place in places]
+    return [
+        {
+            "profile": ask(lambda part=part: nvml.nvmlDeviceGetName(part)),
+            "uuid": ask(nvml.nvmlDeviceGetUUID, part),
+            "gpu_instance": ask(lambda part=part: nvml.nvmlDeviceGetGpuInstanceId(part)),
+            "compute_instance": ask(lambda part=part: nvml.nvmlDeviceGetComputeInstanceId(part)),
+            **read_memory(nvml, part),
+        }
+        for part in handles
+        if known(part)
+    ]
+
+
+def read_processes(nvml: t.Any, handle: t.Any) -> list[dict[str, t.Any]]:
+    """Whatever computes or draws on a GPU, each process once."""
+    drawing = ask(lambda: nvml.nvmlDeviceGetGraphicsRunningProcesses(handle))
+    computing = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    sizes = {
+        process.pid: process.usedGpuMemory
+        for process in [*(drawing if known(drawing) else []), *computing]
+    }
+    return [{"pid": pid, "memory_bytes": size} for pid, size in sizes.items()]
+
+
+def read_device(nvml: t.Any, index: int) -> dict[str, t.Any]:
+    """One GPU. Bytes, degrees Celsius, watts, percent."""
+    handle = ask(nvml.nvmlDeviceGetHandleByIndex, index)
+    if not known(handle):
+        return {"index": index, "handle": handle}
+
+    def field(name: str) -> t.Any:
+        def value() -> int:
+            answer = nvml.nvmlDeviceGetFieldValues(handle, [getattr(nvml, name)])[0]
+            if answer.nvmlReturn != nvml.NVML_SUCCESS:
+                raise nvml.NVMLError(answer.nvmlReturn)
+            return int(answer.value.uiVal)
+
+        return ask(value)
 
     def numa_node() -> int | None:
         nodes = nvml.nvmlDeviceGetMemoryAffinity(handle, 1, nvml.NVML_AFFINITY_SCOPE_NODE)[0]
         return (int(nodes) & -int(nodes)).bit_length() - 1 if nodes else None
 
-    def processes() -> list[dict[str, t.Any]]:
-        return [
-            {"pid": process.pid, "memory_bytes": process.usedGpuMemory}
-            for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)
-        ]
-
+    # A function that this nvidia-ml-py lacks is an unknown value too, hence the lambdas.
     device = {
         "index": index,
-        "uuid": of("nvmlDeviceGetUUID"),
+        "uuid": ask(lambda: nvml.nvmlDeviceGetUUID(handle)),
         "bus_id": ask(lambda: nvml.nvmlDeviceGetPciInfo(handle).busId),
-        "name": of("nvmlDeviceGetName"),
+        "name": ask(lambda: nvml.nvmlDeviceGetName(handle)),
         "compute_capability": ask(
             lambda: "{}.{}".format(*nvml.nvmlDeviceGetCudaComputeCapability(handle))
         ),
         "mig": ask(lambda: bool(nvml.nvmlDeviceGetMigMode(handle)[0])),
         "ecc": ask(lambda: bool(nvml.nvmlDeviceGetEccMode(handle)[0])),
+        "persistence": ask(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(handle))),
         "temperature_c": ask(
             lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
         ),
+        "utilization_percent": ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu),
         "power_limit_w": ask(lambda: nvml.nvmlDeviceGetPowerManagementLimit(handle) / 1000),
-        "recovery_action": ask(recovery),
+        "vbios": ask(lambda: nvml.nvmlDeviceGetVbiosVersion(handle)),
+        "retired_pending": field("NVML_FI_DEV_RETIRED_PENDING"),
+        "remapped_pending": field("NVML_FI_DEV_REMAPPED_PENDING"),
+        "remapped_failure": field("NVML_FI_DEV_REMAPPED_FAILURE"),
+        "recovery_action": field("NVML_FI_DEV_GET_GPU_RECOVERY_ACTION"),
         "numa_node": ask(numa_node),
-        "processes": ask(processes),
+        "processes": ask(read_processes, nvml, handle),
+        **read_memory(nvml, handle),
     }
-    answer = ask(memory)
-    for field in ("total", "used", "free"):
-        device[f"memory_{field}_bytes"] = getattr(answer, field) if known(answer) else answer
+    if device["mig"] is True:
+        device["mig_instances"] = ask(read_mig_instances, nvml, handle)
     return device
 
 
@@ -96,7 +134,10 @@ def is_linked(nvml: t.Any, first: t.Any, second: t.Any) -> bool:
     )
     if known(status):
         return bool(status == nvml.NVML_P2P_STATUS_OK)
-    return all(ask(nvml.nvmlDeviceGetNvLinkState, handle, 0) == 1 for handle in (first, second))
+    return all(
+        ask(lambda handle=handle: nvml.nvmlDeviceGetNvLinkState(handle, 0)) == 1
+        for handle in (first, second)
+    )
 
 
 def read_topology(nvml: t.Any, count: int) -> list[t.Any]:

@@ -17,6 +17,7 @@ from .._engine import endpoints
 from .._engine.log_lines import GIB
 from .._engine.version import Version
 from .._layout import TIER_KEY, proven_record, server_url, unit_file
+from .crashes import read_crashes
 from .journal import add_result, read_startup
 from .redact import Redactor
 from .source import Source, parse_json, read_json
@@ -93,7 +94,7 @@ def read_argv(source: Source, pid: int | None, redactor: Redactor) -> list[str] 
 
 def main_pid(show: dict[str, str]) -> int | None:
     """The main process of the unit; None when there is none."""
-    return _number(show.get("MainPID")) or None
+    return number(show.get("MainPID")) or None
 
 
 def read_server(
@@ -126,7 +127,7 @@ def read_server(
     if said is not None:
         _fill(startup, said)
         info = _allowed(said, redactor)
-    code = _number(show.get("ExecMainCode"))
+    code = number(show.get("ExecMainCode"))
     return {
         "unit": unit,
         "load_state": show.get("LoadState"),
@@ -136,15 +137,16 @@ def read_server(
         "invocation_id": show.get("InvocationID") or None,
         "active_since": _since(source, show, uptime),
         "uptime_s": uptime,
-        "restarts": _number(show.get("NRestarts")),
+        "restarts": number(show.get("NRestarts")),
         "result": show.get("Result"),
-        "exit_status": _number(show.get("ExecMainStatus")) if code else None,
+        "exit_status": number(show.get("ExecMainStatus")) if code else None,
         "need_daemon_reload": show.get("NeedDaemonReload") == "yes",
         "argv": argv,
         "url": url if asks else None,
         "startup": startup,
         "info": info,
         "loads": _loads(source, url, keys, (info or {}).get("version")) if asks else None,
+        "crashes": read_crashes(source, redactor, instance, timeout_s),
         "tier_fingerprint": _tier(source, instance),
         "proven": _proven(source, instance),
     }
@@ -256,8 +258,8 @@ def _proven(source: Source, instance: str) -> Facts | None:
 
 def _uptime(source: Source, show: dict[str, str]) -> int | None:
     """Seconds since the unit became active, by the clock that never jumps."""
-    since = _number(show.get("ActiveEnterTimestampMonotonic"))
-    with contextlib.suppress(ValueError, IndexError):
+    since = number(show.get("ActiveEnterTimestampMonotonic"))
+    with contextlib.suppress(ValueError, IndexError, OverflowError):
         now = float((source.read_text("/proc/uptime") or "").split()[0])
         return int(now - since / 1e6) if since else None
     return None
@@ -274,5 +276,6 @@ def _since(source: Source, show: dict[str, str], uptime: int | None) -> str | No
     return (source.now() - datetime.timedelta(seconds=uptime)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+def number(text: str | None) -> int | None:
+    """A count in a text; None when it holds anything else."""
+    return int(text) if text and re.fullmatch("[0-9]{1,18}", text) else None

@@ -1,35 +1,35 @@
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the readers get their bytes from: the live host, or a recorded one.
+"""Where the readers get their bytes from: the live host, or one with the same interface.
 
 This module util is private to the llmops.sglang collection.
 
-A recording mirrors the host: an absolute path of the host is the same path below the recording's
-root, the output of a command is C(commands/NAME), an answer of the server is C(http/NAME). What a
-recording lacks is unknown, exactly as what a live host refuses to tell. Both classes have the same
-interface, so every reader works on both and every recording can be a test.
+Every reader works on a live host (L(Live)), on a recorded one and while one is recorded, so every
+recording can be a test.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import http.client
 import json
+import math
 import os
+import re
 import subprocess
-import tarfile
 import threading
 import typing as t
-import urllib.parse
+
+from . import loopback
+from .shard import Shard, read_shard
 
 # Largest text file that is read whole: the safetensors index of a 60 layer model with 384
 # experts has some 20 MB.
 MAX_TEXT_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
-MAX_HTTP_BYTES = 4 * 1024 * 1024
-HTTP_TIMEOUT_S = 5.0
+# There is none, it may not be read, or no file can have such a name.
+_NO_FILE = (OSError, ValueError)
 
 
 class Output(t.NamedTuple):
@@ -38,6 +38,12 @@ class Output(t.NamedTuple):
     text: str
     status: int | None
     reason: str | None
+
+
+def last_line(text: str) -> str:
+    """What a failed program said, in short."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[-2:])[:200] if lines else "no output"
 
 
 class Source(t.Protocol):
@@ -57,14 +63,27 @@ class Source(t.Protocol):
     def read_head(self, path: str, offset: int, count: int) -> bytes | None:
         """At most C(count) bytes from C(offset); None when the file cannot be read."""
 
-    def listing(self, path: str) -> list[str]:
-        """Names in a folder, sorted; empty when there is no such folder."""
+    def listing(self, path: str, pattern: str = "") -> list[str]:
+        """Names in a folder that a regular expression finds, sorted; none without the folder."""
 
     def sizes(self, path: str) -> dict[str, int] | None:
         """Bytes of every file in a folder; None when they are not known."""
 
+    def shard(self, path: str) -> Shard | None:
+        """What a file of a model folder tells of itself; None when it cannot be read."""
+
+    def storage(self, path: str) -> dict[str, t.Any] | None:
+        """C(real_path) of a folder, C(free_bytes) and C(total_bytes) of its file system, of the
+        nearest folder above it when there is none; None when they are not known."""
+
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
+
+    def knows(self, name: str) -> bool:
+        """Whether it can be told what a command says or why it says nothing."""
+
+    def note(self, name: str, text: str) -> None:
+        """Have a recording say this for a command that is not run here."""
 
     def command(
         self, name: str, argv: list[str], timeout_s: float, stdin: str | None = None
@@ -84,13 +103,19 @@ def read_json(source: Source, path: str) -> t.Any:
 
 
 def parse_json(text: str | None) -> t.Any:
-    """The JSON value of a text; None when there is none."""
+    """The JSON value of a text; None when there is none. What is no number is None too: Python
+    writes C(NaN) and C(Infinity), and nobody else reads them."""
     if text is None:
         return None
     try:
-        return json.loads(text)
-    except ValueError:
+        return json.loads(text, parse_float=_finite, parse_constant=lambda _word: None)
+    except (ValueError, RecursionError):
         return None
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 class Live:
@@ -120,14 +145,14 @@ class Live:
                         break
                     chunks.append(chunk)
                     count -= len(chunk)
-        except OSError:
+        except _NO_FILE:
             return None
         return b"".join(chunks)
 
-    def listing(self, path: str) -> list[str]:
+    def listing(self, path: str, pattern: str = "") -> list[str]:
         try:
-            return sorted(os.listdir(path))
-        except OSError:
+            return sorted(name for name in os.listdir(path) if re.search(pattern, name))
+        except _NO_FILE:
             return []
 
     def sizes(self, path: str) -> dict[str, int] | None:
@@ -139,12 +164,38 @@ class Live:
                     with contextlib.suppress(OSError):
                         if entry.is_file():
                             result[entry.name] = entry.stat().st_size
-        except OSError:
+        except _NO_FILE:
             return None
         return result
 
+    def shard(self, path: str) -> Shard | None:
+        try:
+            return read_shard(path)
+        except _NO_FILE:
+            return None
+
+    def storage(self, path: str) -> dict[str, t.Any] | None:
+        try:
+            real_path = existing = os.path.realpath(path)
+            while not os.path.exists(existing) and existing != "/":
+                existing = os.path.dirname(existing)
+            status = os.statvfs(existing)
+        except _NO_FILE:
+            return None
+        return {
+            "real_path": real_path,
+            "free_bytes": status.f_bavail * status.f_frsize,
+            "total_bytes": status.f_blocks * status.f_frsize,
+        }
+
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
+
+    def knows(self, name: str) -> bool:
+        return True
+
+    def note(self, name: str, text: str) -> None:
+        pass
 
     def command(
         self, name: str, argv: list[str], timeout_s: float, stdin: str | None = None
@@ -169,7 +220,8 @@ class Live:
         timer = threading.Timer(timeout_s, process.kill)
         timer.start()
         try:
-            for line in process.stdout or ():
+            # In pieces: nobody promises that a line of another program ends.
+            for line in iter(lambda: _read_line(process), ""):
                 yield line.rstrip("\n")
         finally:
             timer.cancel()
@@ -178,10 +230,15 @@ class Live:
 
     def http_get(self, name: str, url: str, keys: t.Sequence[str]) -> str | None:
         for key in [*keys] or [""]:
-            body = _http_get(url, key)
+            body = loopback.get(url, key)
             if body is not None:
                 return body
         return None
+
+
+def _read_line(process: subprocess.Popen[str]) -> str:
+    """A line of a command's output, of a long one a piece; empty at its end."""
+    return process.stdout.readline(_CHUNK_BYTES) if process.stdout else ""
 
 
 def _start(argv: list[str], stdin: int | None) -> subprocess.Popen[str]:
@@ -197,125 +254,3 @@ def _start(argv: list[str], stdin: int | None) -> subprocess.Popen[str]:
         encoding="utf-8",
         errors="replace",
     )
-
-
-def _http_get(url: str, key: str) -> str | None:
-    """One GET without any proxy; None unless the answer is 200."""
-    parts = urllib.parse.urlsplit(url)
-    target = parts.path + (f"?{parts.query}" if parts.query else "")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        connection = http.client.HTTPConnection(
-            parts.hostname or "127.0.0.1", parts.port, timeout=HTTP_TIMEOUT_S
-        )
-        with contextlib.closing(connection):
-            connection.request("GET", target, headers=headers)
-            answer = connection.getresponse()
-            body = answer.read(MAX_HTTP_BYTES)
-    except (OSError, ValueError, http.client.HTTPException):
-        return None
-    return body.decode("utf-8", "replace") if answer.status == 200 else None
-
-
-def _recorded(path: str) -> str:
-    return path.replace(":", "_")
-
-
-class Recorded:
-    """A recorded host: a folder, or a tar.gz with one (packed with or without a top folder).
-
-    A colon in a path, as in a PCI address, is recorded as an underscore: not every file system
-    and archive takes one.
-    """
-
-    origin = "recording"
-
-    def __init__(self, path: str) -> None:
-        """Raises ValueError when there is no recording at C(path)."""
-        self._files: dict[str, bytes] | None = None
-        self._root = path
-        if os.path.isfile(path):
-            self._files = _unpack(path)
-        elif not os.path.isdir(path):
-            raise ValueError(f"there is no recording at {path}")
-
-    def now(self) -> datetime.datetime:
-        taken = (self.read_text("/taken_at") or "").strip()
-        with contextlib.suppress(ValueError):
-            moment = datetime.datetime.strptime(taken, "%Y-%m-%dT%H:%M:%SZ")
-            return moment.replace(tzinfo=datetime.timezone.utc)
-        return datetime.datetime.now(datetime.timezone.utc)
-
-    def folder(self, part: str, path: str) -> str:
-        return f"/{part}"
-
-    def read_text(self, path: str) -> str | None:
-        data = self._read(path)
-        return None if data is None else data.decode("utf-8", "replace")
-
-    def read_head(self, path: str, offset: int, count: int) -> bytes | None:
-        data = self._read(path)
-        return None if data is None else data[offset : offset + count]
-
-    def listing(self, path: str) -> list[str]:
-        if self._files is None:
-            return Live().listing(self._place(path))
-        prefix = _recorded(path).strip("/") + "/"
-        names = {
-            name[len(prefix) :].split("/")[0] for name in self._files if name.startswith(prefix)
-        }
-        return sorted(names)
-
-    def sizes(self, path: str) -> dict[str, int] | None:
-        # Weights are not recorded, so a folder listing would call every shard missing.
-        sizes = parse_json(self.read_text(f"{path}/files.json"))
-        return sizes if isinstance(sizes, dict) else None
-
-    def exists(self, path: str) -> bool:
-        return self._read(path) is not None or bool(self.listing(path))
-
-    def command(
-        self, name: str, argv: list[str], timeout_s: float, stdin: str | None = None
-    ) -> Output:
-        text = self.read_text(f"/commands/{name}")
-        if text is None:
-            return Output("", None, f"the recording has no commands/{name}")
-        return Output(text, 0, None)
-
-    def lines(self, name: str, argv: list[str], timeout_s: float) -> t.Iterator[str]:
-        yield from self.command(name, argv, timeout_s).text.splitlines()
-
-    def http_get(self, name: str, url: str, keys: t.Sequence[str]) -> str | None:
-        return self.read_text(f"/http/{name}")
-
-    def _place(self, path: str) -> str:
-        return os.path.join(self._root, _recorded(path).lstrip("/"))
-
-    def _read(self, path: str) -> bytes | None:
-        if self._files is not None:
-            return self._files.get(_recorded(path).strip("/"))
-        return Live().read_head(self._place(path), 0, MAX_TEXT_BYTES)
-
-
-def _unpack(path: str) -> dict[str, bytes]:
-    """The files of an archive by path, without writing any: the top folder is cut off."""
-    files: dict[str, bytes] = {}
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                stream = archive.extractfile(member) if member.isfile() else None
-                if stream is not None:
-                    name = os.path.normpath(member.name).lstrip("/")
-                    files[name] = stream.read(MAX_TEXT_BYTES)
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise ValueError(f"{path} is not a recording: {error}") from error
-    tops = {name.split("/")[0] for name in files}
-    if len(tops) == 1 and all("/" in name for name in files):
-        top = tops.pop()
-        if top not in PARTS:
-            return {name[len(top) + 1 :]: data for name, data in files.items()}
-    return files
-
-
-# The folders a recording may have at its top.
-PARTS = ("proc", "sys", "commands", "http", "model", "draft", "var")

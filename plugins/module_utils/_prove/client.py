@@ -79,8 +79,23 @@ class Client:
         key = (self._keys.admin if admin else None) or self._keys.normal
         return self._ask(path, json.dumps(body).encode(), key, timeout_s)
 
-    def _ask(self, path: str, data: bytes | None, key: str | None, timeout_s: float) -> Answer:
-        request = urllib.request.Request(self._url + path, data=data)
+    def put(self, path: str, body: dict[str, Any], timeout_s: float = 10.0) -> Answer:
+        """Send a JSON body in place of what is there."""
+        return self._ask(path, json.dumps(body).encode(), self._keys.normal, timeout_s, "PUT")
+
+    def delete(self, path: str, timeout_s: float = 10.0) -> Answer:
+        """Send a DELETE."""
+        return self._ask(path, None, self._keys.normal, timeout_s, "DELETE")
+
+    def _ask(
+        self,
+        path: str,
+        data: bytes | None,
+        key: str | None,
+        timeout_s: float,
+        method: str | None = None,
+    ) -> Answer:
+        request = urllib.request.Request(self._url + path, data=data, method=method)
         if data is not None:
             request.add_header("Content-Type", "application/json")
         if key:

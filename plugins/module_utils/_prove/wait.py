@@ -21,9 +21,9 @@ from .._probe.redact import Redactor
 from .client import Client
 from .journal import Journal
 
-_PAUSE_S = 1.0
+_PAUSE_S = 0.5
 # systemd may be away for seconds while it is upgraded; a server that loads is not given up for it.
-_MISSES = 10
+_MISSES = 20
 FIRED_UP = "fired up"
 _TOO_LATE = (
     "the server goes on starting: look at its journal for what it waits for, or allow more time "

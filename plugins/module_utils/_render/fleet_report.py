@@ -42,6 +42,9 @@ def _count(tokens: int | None) -> str:
 def outcome(parts: Mapping[str, Any]) -> str:
     """What became of the host, from the last room its run reached."""
     gate, proof = parts.get("gate") or {}, parts.get("proof") or {}
+    # Asked before the roles, which did not come to the end.
+    if gate.get("converged") is False:
+        gate = {}
     if proof and not proof.get("failed") and not proof.get("skipped"):
         return "proven"
     if proof.get("failed"):

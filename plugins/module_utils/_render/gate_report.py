@@ -76,6 +76,8 @@ def _refusal(name: str, gate: dict[str, Any], refused: list[dict[str, Any]]) -> 
     """Return the page that says why not, and what would help."""
     act = "start" if gate["need"] == "start" else "restart"
     untouched = "nothing was changed" if act == "start" else "the running server was not touched"
+    if gate.get("only"):
+        untouched = "the old server is stopped, but not all that it held is free"
     word = "BLOCKED" if gate["verdict"] == "blocked" else "must WAIT"
     lines = [*_wrap(f"{name}   ", f"{act} {word}; {untouched}"), ""]
     column = max(8, *(len(check["id"]) for check in refused)) + 1

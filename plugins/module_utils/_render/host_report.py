@@ -12,8 +12,9 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from .._engine.causes import remedy_for
 from .._facts import devices
-from .page import WIDTH, size
+from .page import WIDTH, size, wrap
 from .words import (
     Facts,
     day,
@@ -22,6 +23,7 @@ from .words import (
     gpu_troubles,
     gpu_words,
     mig_words,
+    moment,
     number,
     part,
     server_state,
@@ -38,6 +40,7 @@ def host_report(name: str, facts: dict[str, Any], capacity: dict[str, Any] | Non
     newline. What is not known says so, with the reason where there is one."""
     server, startup = part(facts, "server"), part(facts, "server", "startup")
     lines = _flow(_header(name, facts, server, startup), 0, "")
+    lines += _crashes(name, part(server, "crashes"))
     lines.append("")
     if "gpu" in facts:
         lines += _row("GPU", gpu_words(facts))
@@ -68,6 +71,21 @@ def _header(name: str, facts: Facts, server: Facts, startup: Facts) -> list[str]
     elif server:
         items.append("not proven")
     return items
+
+
+def _crashes(name: str, crashes: Facts) -> list[str]:
+    """That the server keeps ending by itself, which nobody sees while systemd starts it anew."""
+    count = crashes.get("count")
+    if not count:
+        return []
+    when = "on" if count == 1 else f"{count} times since"
+    cause = str(crashes.get("cause") or "exit")
+    head = f"{name}   "
+    text = f"crashed {when} {moment(str(crashes.get('since')))}: {cause}"
+    lines = wrap(text, " " * len(head), head)
+    if crashes.get("cause_line"):
+        lines += wrap(str(crashes["cause_line"]), " " * len(head))
+    return [*lines, *wrap(f"-> {remedy_for(cause)}", " " * len(head))]
 
 
 def _gpu_use(facts: Facts, startup: Facts) -> list[str]:

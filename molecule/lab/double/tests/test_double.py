@@ -339,15 +339,15 @@ def test_tools_are_called(server: Running) -> None:
     ("version", "order", "option", "errors", "killed", "pools"),
     [
         (OLD, "together", "--hicache-ratio=2", 0, 0, 1),
-        (OLD, "together", "--hicache-ratio=4", 0, 2, 1),
-        (OLD, "worst", "--hicache-ratio=4", 2, 0, 1),
+        (OLD, "together", "--hicache-ratio=4", 0, 1, 1),
+        (OLD, "by_pool", "--hicache-ratio=4", 2, 0, 1),
         (MIDDLE, "together", "--hicache-ratio=2", 0, 0, 2),
-        (MIDDLE, "together", "--hicache-ratio=4", 0, 2, 1),
+        (MIDDLE, "together", "--hicache-ratio=4", 0, 1, 1),
         (NEW, "together", "--hicache-ratio=2", 0, 0, 2),
-        (NEW, "worst", "--hicache-ratio=2", 3, 0, 2),
+        (NEW, "by_pool", "--hicache-ratio=2", 3, 0, 2),
         (NEW, "together", "--hicache-ratio=4", 8, 0, 0),
-        (NEW, "worst", "--hicache-size=20", 0, 0, 2),
-        (NEW, "worst", "--enable-metrics", 0, 0, 2),
+        (NEW, "by_pool", "--hicache-size=20", 0, 0, 2),
+        (NEW, "late", "--enable-metrics", 0, 0, 2),
     ],
 )
 def test_the_guard_decides_as_in_its_version(
@@ -359,6 +359,26 @@ def test_the_guard_decides_as_in_its_version(
     refused, dead, first = json.loads(result.stdout)
     assert (len(refused), dead, len(first)) == (errors, killed, pools)
     assert all(text.startswith("Not enough host memory available.") for text in refused)
+
+
+ORDERS = ["together", "by_pool", "late", *(f"random:{seed}" for seed in range(8))]
+
+
+# 440 GB less 10 GiB are shared by 8; the last rank finds 7 x 70,784 B per token gone and asks for
+# 70,272 B: 405,858 tokens. A ratio of 4 and one token of padding come to 405,857 and 405,861.
+@pytest.mark.parametrize(("device_tokens", "refused_in"), [(101_464, []), (101_465, ["late"])])
+def test_what_a_late_rank_is_granted_is_granted_in_every_order(
+    folder: Path, device_tokens: int, refused_in: list[str]
+) -> None:
+    line = arguments(folder, "--enable-hierarchical-cache", "--hicache-ratio=4")
+    line += ["--max-total-tokens", str(device_tokens)]
+    refused = []
+    for order in ORDERS:
+        result = run(folder, NEW, "-c", PLAN_SCRIPT, *line, LAB_DOUBLE_RANK_ORDER=order)
+        errors, killed, _pools = json.loads(result.stdout)
+        assert killed == 0
+        refused += [order] if errors else []
+    assert refused == refused_in
 
 
 def test_too_small_a_host_pool_is_refused_only_by_old_versions(folder: Path) -> None:
@@ -437,6 +457,7 @@ def test_sigterm_drains(folder: Path, version: str, code: int) -> None:
         (NEW, "scheduler_dead", 1, "Rank 0 scheduler died during initialization (exit code: 1)."),
         (NEW, "port_in_use", 1, "address already in use"),
         (NEW, "exit0", 0, "server_args="),
+        (NEW, "load_barrier", -signal.SIGKILL, "could finish the model loading, but there are"),
     ],
 )
 def test_faults_end_the_start(
@@ -459,6 +480,20 @@ def test_faults_of_a_running_server(folder: Path) -> None:
         first, second = (running.ask("/v1/completions", body)[1] for _index in range(2))
         assert first["choices"][0]["text"] != second["choices"][0]["text"]
         assert second["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
+
+
+def test_a_server_can_look_healthy_and_answer_nothing(folder: Path) -> None:
+    with Running(folder, NEW, LAB_DOUBLE_FAULT="unanswered") as running:
+        running.wait_for("fired up")
+        assert running.ask("/health", key=None)[0] == 200
+        body = {"prompt": "a prompt", "max_tokens": 3}
+        request = threading.Thread(target=lambda: running.ask("/v1/completions", body), daemon=True)
+        request.start()
+        request.join(timeout=1.0)
+        assert request.is_alive()
+        # Nobody waits for the answer when it is told to stop.
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(timeout=10) == 0
 
 
 TIERED = ("--enable-hierarchical-cache", "--hicache-ratio", "4", "--max-total-tokens", "2048")

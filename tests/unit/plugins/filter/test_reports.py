@@ -33,6 +33,14 @@ def test_every_filter_is_described(name: str) -> None:
             {"__sglang_probe": {}, "__sglang_plan": {"failed": True, "msg": "no such version"}},
             "Failed: no such version",
         ),
+        (
+            {"__sglang_probe": {}, "__sglang_rollout_result": {"message": "was rebooted"}},
+            "Failed: was rebooted",
+        ),
+        (
+            {"__sglang_probe": {}, "__sglang_rollout_found": {"failure": "half a model"}},
+            "Failed: half a model",
+        ),
     ],
 )
 def test_how_far_a_host_came(variables: dict[str, Any], words: str) -> None:

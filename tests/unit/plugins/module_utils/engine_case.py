@@ -5,68 +5,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+_ROLE = Path(__file__).resolve().parents[4] / "roles" / "sglang"
 _DEFAULTS: dict[str, Any] = {
-    "instance": "kimi",
-    "user": "sglang",
-    "group": "sglang",
-    "engine_path": "/opt/sglang/engine",
-    "engine_version": "0.5.23",
-    "model_path": "/srv/models/small",
-    "model_draft_path": "",
-    "served_model_name": "small",
-    "host": "127.0.0.1",
-    "port": 30000,
-    "tp_size": 1,
-    "pp_size": 1,
-    "dp_size": 1,
-    "ep_size": 1,
-    "enable_dp_attention": False,
-    "context_length": None,
-    "mem_fraction_static": None,
-    "max_total_tokens": None,
-    "max_running_requests": None,
-    "chunked_prefill_size": None,
-    "page_size": None,
-    "kv_cache_dtype": "auto",
-    "dtype": None,
-    "quantization": None,
-    "attention_backend": None,
-    "moe_runner_backend": None,
-    "trust_remote_code": False,
-    "tool_call_parser": None,
-    "reasoning_parser": None,
-    "speculative_algorithm": None,
-    "speculative_num_steps": None,
-    "speculative_eagle_topk": None,
-    "speculative_num_draft_tokens": None,
-    "speculative_draft_attention_backend": None,
-    "overlap_schedule": True,
-    "cuda_graph_max_bs": None,
-    "disable_cuda_graph": False,
-    "allreduce_fusion": "auto",
-    "custom_all_reduce": "auto",
-    "nccl_profile": "auto",
-    "enable_metrics": True,
-    "enable_cache_report": True,
-    "log_level": "info",
-    "decode_log_interval": None,
-    "dist_timeout_s": None,
-    "watchdog_timeout_s": None,
-    "hicache_mode": "off",
-    "hicache_ratio": None,
-    "hicache_size_gb": None,
-    "hicache_host_memory_fraction": None,
-    "hicache_write_policy": None,
-    "hicache_io_backend": None,
-    "hicache_mem_layout": None,
-    "environment": {},
-    "extra_args": {},
-    "drain_timeout_s": 300,
-    "start_timeout_s": None,
-    "offline": True,
-    "secrets_present": False,
+    **yaml.safe_load((_ROLE / "defaults" / "main.yml").read_text(encoding="utf-8")),
+    "sglang_engine_path": "/opt/sglang/engine",
+    "sglang_model_path": "/srv/models/small",
+    "sglang_served_model_name": "small",
+    "sglang_hicache_mode": "off",
+    "sglang_secrets_present": False,
 }
 
 EAGLE3: dict[str, Any] = {
@@ -94,7 +45,7 @@ HEADLINE: dict[str, Any] = {
 
 def wishes(**changes: Any) -> dict[str, Any]:
     """Role variables with their defaults, changed by name without their prefix."""
-    return {f"sglang_{name}": value for name, value in {**_DEFAULTS, **changes}.items()}
+    return {**_DEFAULTS, **{f"sglang_{name}": value for name, value in changes.items()}}
 
 
 def capacity(

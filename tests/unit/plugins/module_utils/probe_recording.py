@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.recorded import Recorded
 from ansible_collections.llmops.sglang.plugins.module_utils._probe.snapshot import (
     Request,
     open_source,
     take_snapshot,
 )
-from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import Recorded
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 

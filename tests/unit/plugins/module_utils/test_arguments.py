@@ -254,14 +254,14 @@ def test_extra_arguments_of_every_kind() -> None:
             "--sleep-on-idle": None,
             "skip_server_warmup": True,
             "--enable-mixed-chunk": False,
-            "cuda-graph-bs-decode": [1, 2, 4],
+            "cuda-graph-bs-prefill": [1, 2, 4],
             "preferred_sampling_params": {"top_p": 0.9, "min_p": 0.1},
             "weight-version": "two words",
         }
     )
     assert argv[argv.index("--enable-cache-report") + 1 :] == [
         "--sleep-on-idle",
-        *("--cuda-graph-bs-decode", "1", "2", "4"),
+        *("--cuda-graph-bs-prefill", "1", "2", "4"),
         *("--preferred-sampling-params", '{"min_p": 0.1, "top_p": 0.9}'),
         "--skip-server-warmup",
         *("--weight-version", "two words"),
@@ -295,21 +295,42 @@ def test_a_managed_flag_is_refused_with_its_variable(name: str, variable: str) -
 
 
 def test_an_ambiguous_prefix_lists_what_it_could_mean() -> None:
-    finding = findings_of(extra_args={"cuda-graph-bs": [1], "speculative-ngram": 1})
+    finding = findings_of(extra_args={"speculative-ngram": 1})
     assert [entry["id"] for entry in finding] == ["ARG-003"]
     assert "--speculative-ngram-capacity" in finding[0]["text"]
 
 
 def test_a_unique_prefix_is_written_in_full() -> None:
-    assert after(argv_of(extra_args={"max-queued": 7}), "--max-queued-requests") == "7"
+    assert after(argv_of(extra_args={"max-loaded": 7}), "--max-loaded-loras") == "7"
 
 
 @pytest.mark.parametrize(
     ("version", "name", "value", "spoken"),
     [
-        ("0.5.20", "--cuda-graph-bs", [1, 2], ["--cuda-graph-bs-decode", "1", "2"]),
-        ("0.5.13.post1", "--cuda-graph-bs", [1, 2], ["--cuda-graph-bs", "1", "2"]),
+        (
+            "0.5.20",
+            "--piecewise-cuda-graph-tokens",
+            [1, 2],
+            ["--cuda-graph-bs-prefill", "1", "2"],
+        ),
+        (
+            "0.5.13.post1",
+            "--piecewise-cuda-graph-tokens",
+            [1, 2],
+            ["--piecewise-cuda-graph-tokens", "1", "2"],
+        ),
         ("0.5.23", "--stream-output", None, ["--incremental-streaming-output"]),
+        # A new name on a version that has the old one, and a name that changed twice.
+        ("0.5.4.post3", "incremental-streaming-output", None, ["--stream-output"]),
+        ("0.5.9", "dsa_decode_backend", "fa3", ["--nsa-decode-backend", "fa3"]),
+        ("0.5.3.post3", "dsa_decode_backend", "fa3", ["--nsa-decode", "fa3"]),
+        ("0.5.23", "nsa-decode", "fa3", ["--dsa-decode-backend", "fa3"]),
+        (
+            "0.5.23",
+            "--enable-breakable-cuda-graph",
+            True,
+            ["--cuda-graph-backend-prefill", "breakable"],
+        ),
         ("0.5.23", "nsa_decode_backend", "fa3", ["--dsa-decode-backend", "fa3"]),
         (
             "0.5.23",
@@ -334,6 +355,28 @@ def test_unknown_flags_are_refused_with_the_versions_that_have_them() -> None:
     assert "no known version" in never["text"]
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("--enable-ep-moe", "sglang_ep_size"),
+        ("enable-beta-spec", "sglang_overlap_schedule"),
+        ("disable_hicache_numa_detect", "sglang_numa_bind"),
+    ],
+)
+def test_what_is_said_otherwise_now_is_refused_with_what_replaces_it(
+    name: str, instead: str
+) -> None:
+    [finding] = findings_of(extra_args={name: True})
+    assert finding["id"] == "ARG-004"
+    assert instead in finding["remedy"]
+
+
+def test_a_value_in_the_name_is_refused() -> None:
+    secret, own = findings_of(extra_args={"--max-lora-rank=8": True, "--api-key=planted": True})
+    assert [secret["id"], own["id"]] == ["ARG-002", "ARG-007"]
+    assert "planted" not in str([own, secret])
+
+
 def test_a_newer_release_may_have_a_flag_that_is_not_known() -> None:
     assert argv_of("0.5.99", extra_args={"--warp-speed": 9})[-2:] == ["--warp-speed", "9"]
 
@@ -344,9 +387,9 @@ def test_two_spellings_of_one_flag_are_refused() -> None:
 
 
 def test_values_that_begin_with_a_dash_reach_the_parser_as_values() -> None:
-    argv = argv_of(extra_args={"weight-version": "-beta", "max-queued-requests": -1})
+    argv = argv_of(extra_args={"weight-version": "-beta", "prefill-max-requests": -1})
     assert "--weight-version=-beta" in argv
-    assert after(argv, "--max-queued-requests") == "-1"
+    assert after(argv, "--prefill-max-requests") == "-1"
     parsed = flags_of(Version.parse("0.5.23")).parse(argv)
     assert parsed.problems == []
     assert parsed.values["weight_version"] == "-beta"
@@ -408,3 +451,29 @@ def test_no_version_ever_gets_a_flag_it_does_not_know(
     arguments, findings = build_arguments(wishes(**change), plan, facts(), Version.parse(version))
     assert findings == []
     assert flags_of(Version.parse(version)).accepts(to_argv(arguments)) == []
+
+
+@pytest.mark.parametrize("version", ["0.5.2", "0.5.10", "0.5.23"])
+def test_prefill_and_decode_each_get_their_part(version: str) -> None:
+    backend = {"disaggregation_transfer_backend": "nixl", "disaggregation_ib_device": "mlx5_0"}
+    prefill = argv_of(version, disaggregation_mode="prefill", **backend)
+    assert after(prefill, "--disaggregation-mode") == "prefill"
+    assert after(prefill, "--disaggregation-transfer-backend") == "nixl"
+    assert after(prefill, "--disaggregation-bootstrap-port") == "8998"
+    assert after(prefill, "--disaggregation-ib-device") == "mlx5_0"
+    decode = argv_of(version, disaggregation_mode="decode", **backend)
+    assert after(decode, "--disaggregation-mode") == "decode"
+    assert after(decode, "--disaggregation-transfer-backend") == "nixl"
+    assert "--disaggregation-bootstrap-port" not in decode
+
+
+def test_a_whole_server_hears_nothing_of_prefill_and_decode() -> None:
+    argv = argv_of(disaggregation_transfer_backend="nixl", disaggregation_bootstrap_port=9000)
+    assert not [word for word in argv if "disaggregation" in word]
+
+
+def test_a_transfer_backend_of_another_version_is_refused() -> None:
+    asked = {"disaggregation_mode": "decode", "disaggregation_transfer_backend": "mori"}
+    assert flags_of(Version.parse("0.5.23")).accepts(argv_of("0.5.23", **asked)) == []
+    (refusal,) = flags_of(Version.parse("0.5.2")).accepts(argv_of("0.5.2", **asked))
+    assert "--disaggregation-transfer-backend" in refusal and "mori" in refusal

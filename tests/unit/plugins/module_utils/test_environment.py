@@ -79,7 +79,9 @@ def test_overlapped_speculation_is_asked_for_only_where_it_is_read(version: str)
     ("topology", "profile"),
     [
         ("NVLINK", "nvlink"),
-        ("PIX", "pcie"),
+        ("PIX", "pcie_switch"),
+        ("PXB", "pcie_switch"),
+        ("PHB", "pcie"),
         ("NODE", "pcie"),
         ("SYS", "pcie_multi_socket"),
         ("?", "none"),
@@ -104,7 +106,47 @@ def test_a_profile_can_be_chosen_and_each_value_overridden() -> None:
 def test_several_nodes_keep_infiniband() -> None:
     host = facts(topology="SYS")
     assert "NCCL_IB_DISABLE" in built(host=host, tp_size=8)
-    assert "NCCL_IB_DISABLE" not in built(host=host, tp_size=8, extra_args={"nnodes": 2})
+    several = values(built(host=host, tp_size=8, nnodes=2))
+    assert "NCCL_IB_DISABLE" not in several
+    assert (several["NCCL_P2P_LEVEL"], several["NCCL_IB_TIMEOUT"]) == ("SYS", "22")
+    chosen = built(host=host, tp_size=8, nnodes=2, environment={"NCCL_IB_TIMEOUT": 20})
+    assert chosen["NCCL_IB_TIMEOUT"]["value"] == "20"
+    alone = built(host=host, tp_size=8, nnodes=2, nccl_profile="none")
+    assert not any(name.startswith("NCCL_") for name in alone)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_value_of_a_profile_has_its_reason(name: str) -> None:
+    assert all(value and len(reason) > 20 for value, reason in PROFILES[name].values())
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "since", "value"),
+    [
+        ({"pcie_all_reduce": True}, "SGLANG_ENABLE_PCIE_IPC_ALLREDUCE", "0.5.21", "1"),
+        ({"numa_bind": "off"}, "SGLANG_AUTO_NUMA_BIND", "0.5.10", "0"),
+        ({"numa_bind": "on"}, "SGLANG_AUTO_NUMA_BIND", "0.5.10", "1"),
+        ({"hugepage_size": "1GB"}, "SGLANG_HUGEPAGE_SIZE", "0.5.13", "1GB"),
+        ({"warmup_timeout_s": 900}, "SGLANG_WARMUP_TIMEOUT", "0.5.5", "900"),
+        ({"keep_alive_s": 75}, "SGLANG_TIMEOUT_KEEP_ALIVE", "0.5.10", "75"),
+        ({"request_waiting_timeout_s": 60}, "SGLANG_REQ_WAITING_TIMEOUT", "0.5.9", "60"),
+        ({"request_running_timeout_s": 600}, "SGLANG_REQ_RUNNING_TIMEOUT", "0.5.9", "600"),
+        ({}, "SGLANG_CACHE_DIR", "0.5.11", "/var/cache/sglang/kimi/sglang"),
+    ],
+)
+def test_what_a_version_does_not_read_is_not_said_to_it(
+    change: dict[str, Any], name: str, since: str, value: str
+) -> None:
+    for text in KNOWN:
+        found = values(built(text, **change)).get(name)
+        assert found == (value if Version.parse(text) >= since else None)
+    assert name not in built() or not change
+
+
+def test_nodes_meet_on_the_interface_that_is_named() -> None:
+    environment = values(built(socket_interface="ib0"))
+    assert (environment["NCCL_SOCKET_IFNAME"], environment["GLOO_SOCKET_IFNAME"]) == ("ib0", "ib0")
+    assert "NCCL_SOCKET_IFNAME" not in built()
 
 
 def test_the_user_has_the_last_word() -> None:

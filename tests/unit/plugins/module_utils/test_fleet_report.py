@@ -32,6 +32,11 @@ def test_each_host_ends_as_its_run_did() -> None:
             "proof": {"failed": True},
         },
         "gpu-06": {"plan": PLAN, "gate": {"verdict": "proceed", "need": "restart"}},
+        # The look before the roles, one of which then failed.
+        "gpu-07": {
+            "plan": PLAN,
+            "gate": {"verdict": "proceed", "need": "start", "converged": False},
+        },
     }
     lines = fleet_report(hosts).splitlines()
     assert lines[0].split() == [
@@ -51,5 +56,6 @@ def test_each_host_ends_as_its_run_did() -> None:
         "nothing to do",
         "FAILED its proof",
         "restart proceed",
+        "not reached",
     ]
     assert all(len(line) <= 80 for line in lines)

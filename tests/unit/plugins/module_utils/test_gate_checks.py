@@ -522,12 +522,16 @@ def test_after_a_stop_gpus_and_memory_are_measured_anew() -> None:
 
 def test_just_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "monotonic_s", lambda: 1000.0)
-    assert not gate.just_stopped(unit_state(inactive_since_s=990.0))
-    assert gate.just_stopped(unit_state(active_state="deactivating"))
+    plan = a_plan()
+    assert not gate.just_stopped(unit_state(inactive_since_s=990.0), plan)
+    assert gate.just_stopped(unit_state(active_state="deactivating"), plan)
     dead = {"main_pid": None, "active_state": "failed"}
-    assert gate.just_stopped(unit_state(inactive_since_s=990.0, **dead))
-    assert not gate.just_stopped(unit_state(inactive_since_s=500.0, **dead))
-    assert not gate.just_stopped(unit_state(**dead))
+    assert gate.just_stopped(unit_state(inactive_since_s=990.0, **dead), plan)
+    assert not gate.just_stopped(unit_state(inactive_since_s=500.0, **dead), plan)
+    assert not gate.just_stopped(unit_state(**dead), plan)
+    # A large host pool takes the kernel longer.
+    large = a_plan(deadlines={"release_s": 600})
+    assert gate.just_stopped(unit_state(inactive_since_s=500.0, **dead), large)
 
 
 def test_sizes_name_their_unit() -> None:

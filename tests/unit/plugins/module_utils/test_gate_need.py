@@ -14,7 +14,6 @@ from ansible_collections.llmops.sglang.plugins.module_utils._gate.need import (
     Need,
     find_need,
     flags_of,
-    is_secret,
 )
 from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import (
     UnitState,
@@ -23,6 +22,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import (
 )
 from ansible_collections.llmops.sglang.plugins.module_utils._layout import credential_path
 from ansible_collections.llmops.sglang.plugins.module_utils._plan import compose
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.redact import is_secret
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.gate_world import (
     STOPPED,
     a_plan,

@@ -63,6 +63,15 @@ def test_nothing_to_do_and_a_first_start() -> None:
     )
 
 
+def test_what_does_not_come_back_after_a_stop_is_said() -> None:
+    held = check("gpu_busy", "blocked", measured="GPU 0: 40.0 GiB without a process")
+    text = gate_report("gpu-01", gate("start", "wait", held, only=["gpu_busy"]))
+    assert text.startswith(
+        "gpu-01   start must WAIT; the old server is stopped, but not all that it held is\n"
+        "         free\n"
+    )
+
+
 def test_what_could_not_be_compared_is_said() -> None:
     text = gate_report("a", gate("restart", "proceed", doubt="process 7 shows a title"))
     assert "restart needed: the proof is missing\n" in text

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from ansible_collections.llmops.sglang.plugins.module_utils._render.host_report import host_report
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_recording import (
+    RECORDINGS,
     facts_of,
 )
 
+HOSTS = sorted(path.name for path in RECORDINGS.iterdir())
 TOKEN_BYTES = 70272
 CAPACITY: dict[str, Any] = {
     "ranks_per_node": 8,
@@ -37,7 +39,7 @@ CAPACITY: dict[str, Any] = {
 
 def test_the_headline_host_answers_the_question() -> None:
     assert (
-        host_report("gpu-01", facts_of("headline"), CAPACITY)
+        host_report("gpu-01", facts_of("headline", detail=True), CAPACITY)
         == """\
 gpu-01   sglang-kimi.service   active 3 d 03 h   SGLang 0.5.18   proven 27 Nov
 
@@ -54,7 +56,7 @@ KV    70,272 B per token and rank (MLA bf16, one copy on each of 8 ranks)
 
 
 def test_a_host_that_runs_nothing_shows_what_is_planned() -> None:
-    facts = facts_of("gb10")
+    facts = facts_of("gb10", detail=True)
     report = host_report("spark", facts, CAPACITY)
     assert "1 x GB10, memory shared with the host, driver 580.126.09" in report
     assert "host tier       696,600 tokens" in report and "(planned)" in report
@@ -62,8 +64,11 @@ def test_a_host_that_runs_nothing_shows_what_is_planned() -> None:
 
 
 def test_what_is_unknown_says_why() -> None:
-    assert "memory unknown (Insufficient Permissions)" in host_report("a", facts_of("mig"))
-    report = host_report("gpu-03", facts_of("driver-mismatch"))
+    silent = {"name": "NVIDIA L4", "unknown": {"memory_total_bytes": "Unknown Error"}}
+    report = host_report("a", {"gpu": {"devices": [silent]}})
+    assert "1 x L4, memory unknown (Unknown Error)" in report
+    assert "1 x A100-SXM4-80GB, split by MIG\n" in host_report("a", facts_of("mig"))
+    report = host_report("gpu-03", facts_of("driver-mismatch", detail=True))
     assert "none (nvidia-smi: Failed to initialize NVML" in report
     capacity = {
         **CAPACITY,
@@ -71,7 +76,7 @@ def test_what_is_unknown_says_why() -> None:
         "device": {"tokens": None, "bytes_per_rank": None, "reason": "no weights"},
         "host": {"mode": "off"},
     }
-    report = host_report("a", facts_of("gb10"), capacity)
+    report = host_report("a", facts_of("gb10", detail=True), capacity)
     assert "bytes per token unknown" in report
     assert "device tier  unknown (no weights)" in report and "host tier    none" in report
 
@@ -115,10 +120,73 @@ def test_other_years_are_named() -> None:
     assert "proven 27 Nov 2026" in host_report("a", facts)
 
 
-@pytest.mark.parametrize("host", ["headline", "h200-nvlink", "gb10", "mig", "driver-mismatch"])
+@pytest.mark.parametrize("detail", [True, False])
+@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", ["a", "a-very-long-host-name.rack-17.datacenter.example.org"])
 @pytest.mark.parametrize("capacity", [None, CAPACITY])
-def test_no_line_is_wider_than_a_terminal(host: str, name: str, capacity: Any) -> None:
-    report = host_report(name, facts_of(host), capacity)
+def test_no_line_is_wider_than_a_terminal(
+    host: str, detail: bool, name: str, capacity: Any
+) -> None:
+    report = host_report(name, facts_of(host, detail=detail), capacity)
     assert report.endswith("\n") and max(map(len, report.splitlines())) <= 80
     assert not any(line != line.rstrip() for line in report.splitlines())
+
+
+@pytest.mark.parametrize("detail", [True, False])
+def test_gpus_that_are_not_sound_are_named_one_by_one(detail: bool) -> None:
+    report = host_report("gpu-01", facts_of("odd-gpus", detail=detail))
+    gpus = report.split("GPU   ", 1)[1].split("\nRAM", 1)[0]
+    if detail:
+        gpus, free = gpus.rsplit("\n", 1)
+        assert free == "      free 16.4 GiB on the fullest"
+    assert (
+        gpus
+        == """\
+6 x H100 80GB HBM3, 79.6 GiB
+      1 x H100 80GB HBM3, split by MIG, NVLink, driver 570.133.20
+      GPU 6 has 3g.40gb 39.5 GiB, 3g.40gb 39.5 GiB
+      GPU 1 (00000000:3B:00.0) stuck: busy at 97 % without a process
+      GPU 2 (00000000:4C:00.0) stuck: 62.7 GiB in use that no process holds (Xid
+      31)
+      GPU 3 (00000000:5D:00.0) reset: the driver asks for: Drain and Reset
+      GPU 4 (00000000:9B:00.0) repair: broken memory rows wait for a reset to be
+      replaced
+      GPU 5 (00000000:BB:00.0) failing: the driver fails to read power_limit_w,
+      temperature_c
+      a GPU at 0000:db:00.0 fell off the bus; the driver does not list it"""
+    )
+
+
+def test_a_lost_gpu_is_counted_apart() -> None:
+    report = host_report("gpu-01", facts_of("lost-gpu"))
+    assert "7 x RTX PRO 6000 Blackwell, 95.6 GiB, driver 580.82.07   1 lost" in report
+    assert "GPU 3 (0000:45:00.0) lost: GPU is lost." in report
+
+
+def test_a_host_whose_gpus_are_all_lost_says_so() -> None:
+    lost = {"index": 0, "state": "lost", "state_reason": "GPU is lost"}
+    report = host_report("gpu-01", {"gpu": {"devices": [lost], "driver": {}}})
+    assert "GPU   none that answers, driver unknown   1 lost\n" in report
+    assert "GPU 0 lost: GPU is lost\n" in report
+
+
+def test_a_server_that_keeps_crashing_says_so_with_its_cause() -> None:
+    crashes = {
+        "count": 3,
+        "since": "2026-11-29T02:11:00Z",
+        "at": "2026-11-30T03:00:00Z",
+        "cause": "host_oom_kill",
+        "cause_line": "Memory cgroup out of memory: Killed process 4711 (sglang::TP3)",
+    }
+    facts = {"server": {"unit": "sglang-kimi.service", "active_state": "active"}}
+    facts["server"]["crashes"] = crashes  # type: ignore[assignment]
+    assert host_report("gpu-01", facts).splitlines()[1:5] == [
+        "gpu-01   crashed 3 times since 29 Nov 2026, 02:11 UTC: host_oom_kill",
+        "         Memory cgroup out of memory: Killed process 4711 (sglang::TP3)",
+        "         -> the kernel ended a rank for lack of RAM: plan a smaller pool",
+        "         (sglang_hicache_ratio) or keep more free (sglang_hicache_reserve_gib)",
+    ]
+    crashes.update(count=1, cause=None, cause_line=None)
+    report = host_report("gpu-01", facts)
+    assert "crashed on 29 Nov 2026, 02:11 UTC: exit" in report
+    assert "crashed" not in host_report("gpu-01", {"server": {"crashes": None}})

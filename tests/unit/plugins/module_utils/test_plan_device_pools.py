@@ -243,6 +243,16 @@ def test_ranks_hold_the_way_into_the_latent_space_whole() -> None:
     assert rank_weights({}, Parallel(tp=8)) is None
 
 
+@pytest.mark.parametrize(
+    ("method", "element"), [("fp8", 1), ("modelopt_fp8", 1), ("modelopt_fp4", 2), (None, 2)]
+)
+def test_attention_in_8_bits_is_half(method: str | None, element: int) -> None:
+    # 4-bit checkpoints leave the attention in 16 bits.
+    model = {**LATENT_MODEL, "hidden_size": 7_168, "q_lora_rank": 1_536, "quantization": method}
+    whole = 7_168 * 2_112 * element * 61
+    assert rank_weights(model, Parallel(tp=8)) == (547 * 10**9 - whole) // 8 + whole
+
+
 def test_dp_attention_holds_more_attention_on_each_rank() -> None:
     # 64 heads x (1,536 x 192 + 512 x 256 + 128 x 7,168) x 2 bytes x 61 layers are split by one
     # rank instead of eight.

@@ -341,7 +341,7 @@ def test_copies_without_dp_attention_are_processes_of_their_own() -> None:
 
 
 def test_an_engine_over_two_hosts_has_half_its_ranks_here() -> None:
-    asked = wishes(tp_size=16, extra_args={"--nnodes": 2})
+    asked = wishes(tp_size=16, nnodes=2)
     assert plan_capacity(host("0.5.23"), asked)["ranks_per_node"] == 8
 
 

@@ -173,7 +173,7 @@ def test_costs_name_no_draft_where_none_is_mirrored() -> None:
 
 
 def test_a_store_is_offered_behind_the_host_tier_and_its_tokens_are_not_counted() -> None:
-    asked = wishes(extra_args={"--log-requests": True}, environment={"A": "1"})
+    asked = wishes(environment={"A": "1"})
     capacity = plan_capacity(host("0.5.23"), asked)
     store = option(capacity, "HiCache, ratio 2.46 + file store")
 
@@ -184,10 +184,7 @@ def test_a_store_is_offered_behind_the_host_tier_and_its_tokens_are_not_counted(
     assert any("65.4 GiB for each million tokens" in cost for cost in store["costs"])
     assert any("mooncake" in cost and "seaweedfs" in cost for cost in store["costs"])
     variables = store["variables"]
-    assert variables["sglang_extra_args"] == {
-        "--log-requests": True,
-        "hicache-storage-backend": "file",
-    }
+    assert variables["sglang_hicache_storage_backend"] == "file"
     assert variables["sglang_environment"]["A"] == "1"
     folder = variables["sglang_environment"]["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"]
     assert folder.startswith("/var/cache/sglang/kimi/kv-")
@@ -210,7 +207,7 @@ def test_a_store_folder_is_another_for_another_kv_format() -> None:
     ("version", "changes", "available_gib"),
     [
         ("0.5.8.post1", {}, 396),
-        ("0.5.23", {"extra_args": {"hicache-storage-backend": "nixl"}}, 396),
+        ("0.5.23", {"hicache_storage_backend": "nixl"}, 396),
         ("0.5.23", {}, 40),
     ],
     ids=["no folder of its own", "one is there", "no host tier"],

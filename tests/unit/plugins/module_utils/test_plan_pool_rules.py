@@ -33,6 +33,7 @@ FIRST = {
     "multimodal_reservation": "0.5.18",
     "state_spare_slot": "0.5.18",
     "compact_index": "0.5.18",
+    "one_size": "0.5.18",
     "auto_size": "0.5.21",
 }
 

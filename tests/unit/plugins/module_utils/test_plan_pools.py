@@ -14,6 +14,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._plan.setting import
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_facts import (
     GIB,
     MIB,
+    WINDOW_MODEL,
     host,
     wishes,
 )
@@ -153,3 +154,12 @@ def test_the_largest_ratio_fits_and_one_hundredth_more_does_not(page: int, paddi
             assert ratio is not None
             assert shape.by_ratio(device, ratio) <= max_slots
             assert shape.by_ratio(device, round(ratio + 0.01, 2)) > max_slots
+
+
+@pytest.mark.parametrize(("version", "mode"), [("0.5.17", "ratio"), ("0.5.18", "size")])
+def test_no_size_is_chosen_where_each_pool_of_a_window_would_take_it_whole(
+    version: str, mode: str
+) -> None:
+    facts = host(version, tokens=None, model=WINDOW_MODEL, gpus=1, available_gib=900)
+    tier = plan_capacity(facts, wishes(tp_size=1))["host"]
+    assert (tier["mode"], tier["certainty"]) == (mode, "certain")

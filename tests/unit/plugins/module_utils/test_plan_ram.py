@@ -157,7 +157,7 @@ def test_free_huge_pages_count_only_when_the_engine_uses_them() -> None:
     facts = host("0.5.20", available_gib=160, memory={"hugepages": pages})
 
     without = plan_capacity(facts, wishes())
-    asked = wishes(environment={"SGLANG_HUGEPAGE_SIZE": "1GB"})
+    asked = wishes(hugepage_size="1GB")
     used = plan_capacity(facts, asked)
 
     assert "RAM-012" in ids(without, "advise")
@@ -173,7 +173,7 @@ def test_huge_pages_bound_the_pools_and_lose_one_page_per_pool() -> None:
     pages = [{"size_bytes": GIB, "total": 200, "free": 200}, {"size_bytes": 2**21, "free": 9}]
     facts = host("0.5.14", available_gib=400, memory={"hugepages": pages})
 
-    capacity = plan_capacity(facts, wishes(environment={"SGLANG_HUGEPAGE_SIZE": "1GB"}))
+    capacity = plan_capacity(facts, wishes(hugepage_size="1GB"))
 
     # 192 GiB / (8 x 70,272 x 159,300) = 2.30
     assert capacity["host"]["ratio"] == 2.30
@@ -207,7 +207,8 @@ def test_ranks_bound_to_a_node_share_its_memory() -> None:
     ("version", "changes"),
     [
         ("0.5.17", {}),
-        ("0.5.18", {"environment": {"SGLANG_AUTO_NUMA_BIND": "0"}}),
+        ("0.5.18", {"numa_bind": "off"}),
+        ("0.5.18", {"numa_bind": "on", "environment": {"SGLANG_AUTO_NUMA_BIND": "0"}}),
         ("0.5.18", {"environment": {"SGLANG_AUTO_NUMA_BIND": "False"}}),
     ],
 )

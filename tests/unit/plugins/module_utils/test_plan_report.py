@@ -174,7 +174,7 @@ def test_variables_are_copied_as_yaml() -> None:
     variables = {
         "sglang_enable_dp_attention": True,
         "sglang_kv_cache_dtype": "fp8_e4m3",
-        "sglang_extra_args": {"hicache-storage-backend": "file"},
+        "sglang_extra_args": {"enable-lmcache": True},
         "sglang_environment": {"WANDB_API_KEY": "local-planted-key", "SGLANG_X": "off"},
     }
     lines = [line[19:] for line in shown({"variables": variables})]

@@ -291,6 +291,21 @@ def test_checkpoints_that_bring_a_kv_format(method: dict[str, Any], expected: st
     assert geometry(quantization_config=method)["kv_cache_quantization"] == expected
 
 
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "modelopt_fp8"),
+        ({"quant_algo": "NVFP4_AWQ"}, "modelopt_fp4"),
+        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, "modelopt"),
+        ({"quant_method": "modelopt_fp4", "quant_algo": "NVFP4"}, "modelopt_fp4"),
+        ({"quant_method": "fp8"}, "fp8"),
+        ({}, "unknown"),
+    ],
+)
+def test_methods_have_the_engines_names(method: dict[str, Any], expected: str) -> None:
+    assert geometry(quantization_config=method)["quantization"] == expected
+
+
 def test_layers_that_draft() -> None:
     assert geometry(num_nextn_predict_layers=3)["draft_layers"] == 3
     assert geometry()["draft_layers"] is None

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import tempfile
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,35 @@ from typing import Any
 import pytest
 from ansible_collections.llmops.sglang.plugins.module_utils._probe import nvml_reader
 from ansible_collections.llmops.sglang.plugins.module_utils._probe.gpu import read_gpu
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.gpu_state import (
+    NOISE_BYTES,
+    judge,
+)
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.nvidia_smi import COLUMNS
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.pci import (
+    KernelLog,
+    pci_address,
+    read_kernel_log,
+)
 from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import Live, Output
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_recording import (
     facts_of,
     record,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 MIB = 1 << 20
+STATES = ("ok", "lost", "reset", "stuck", "failing", "repair", "unreadable")
+# What the recorded host was not asked for.
+NEWER_COLUMNS = (
+    "persistence",
+    "utilization_percent",
+    "vbios",
+    "retired_pending",
+    "remapped_pending",
+    "remapped_failure",
+)
 
 
 def gpu_of(folder: Path, files: dict[str, str]) -> dict[str, Any]:
@@ -28,7 +53,7 @@ def gpu_of(folder: Path, files: dict[str, str]) -> dict[str, Any]:
 
 
 def test_eight_gpus_from_nvidia_smi() -> None:
-    gpu = facts_of("headline")["gpu"]
+    gpu = facts_of("headline", detail=True)["gpu"]
     assert gpu["source"] == "nvidia-smi"
     assert gpu["driver"] == {"loaded": "580.82.07", "library": "580.82.07"}
     assert gpu["topology"] == "SYS"
@@ -46,16 +71,27 @@ def test_eight_gpus_from_nvidia_smi() -> None:
         "memory_free_bytes": 8087 * MIB,
         "mig": False,
         "ecc": True,
+        "persistence": None,
         "temperature_c": 44,
+        "utilization_percent": None,
         "power_limit_w": 600.0,
+        "vbios": None,
+        "retired_pending": None,
+        "remapped_pending": None,
+        "remapped_failure": None,
         "recovery_action": "None",
         "numa_node": 0,
+        "xids": None,
         "processes": [{"pid": 41213, "memory_bytes": 89123 * MIB, "unit": "sglang-kimi.service"}],
+        "instance_bytes": 89123 * MIB,
+        "unknown": dict.fromkeys(NEWER_COLUMNS, "not queried"),
+        "state": "ok",
+        "state_reason": None,
     }
 
 
 def test_eight_gpus_from_nvml() -> None:
-    gpu = facts_of("h200-nvlink")["gpu"]
+    gpu = facts_of("h200-nvlink", detail=True)["gpu"]
     assert (gpu["source"], gpu["reason"], gpu["topology"]) == ("nvml", None, "NVLINK")
     assert gpu["cuda_version"] == "13.0"
     assert gpu["driver"] == {"loaded": "580.95.05", "library": "580.95.05"}
@@ -64,7 +100,7 @@ def test_eight_gpus_from_nvml() -> None:
 
 
 def test_unified_memory_is_a_kind_not_a_zero() -> None:
-    device = facts_of("gb10")["gpu"]["devices"][0]
+    device = facts_of("gb10", detail=True)["gpu"]["devices"][0]
     assert device["memory_kind"] == "unified"
     assert device["memory_total_bytes"] is None
     assert device["unknown"]["memory_total_bytes"] == "N/A"
@@ -73,7 +109,7 @@ def test_unified_memory_is_a_kind_not_a_zero() -> None:
 
 
 def test_every_field_is_unknown_alone() -> None:
-    first, second = facts_of("mig")["gpu"]["devices"]
+    first, second = facts_of("mig", detail=True)["gpu"]["devices"]
     assert first["mig"] is True
     assert first["memory_kind"] is None
     assert first["unknown"]["memory_free_bytes"] == "Insufficient Permissions"
@@ -84,7 +120,7 @@ def test_every_field_is_unknown_alone() -> None:
 
 
 def test_a_driver_that_does_not_match_its_library() -> None:
-    gpu = facts_of("driver-mismatch")["gpu"]
+    gpu = facts_of("driver-mismatch", detail=True)["gpu"]
     assert (gpu["source"], gpu["devices"]) == ("none", [])
     assert "Driver/library version mismatch" in gpu["reason"]
     assert gpu["driver"] == {"loaded": "580.82.07", "library": "580.95"}
@@ -135,6 +171,7 @@ def test_a_lost_gpu_does_not_hide_the_others(tmp_path: Path) -> None:
     assert first["memory_total_bytes"] is None and first["processes"] == []
     assert (second["name"], second["recovery_action"]) == ("GPU B", "Reboot")
     assert second["unknown"] == {"processes": "GPU is lost"}
+    assert (first["state"], first["state_reason"]) == ("lost", "GPU is lost")
     assert third["recovery_action"] == "unknown action 77"
     assert gpu["topology"] == "SYS"
 
@@ -296,6 +333,21 @@ def test_the_nvml_reader_asks_every_value_alone(monkeypatch: pytest.MonkeyPatch)
     assert first["processes"] == [{"pid": 7, "memory_bytes": None}]
 
 
+def test_the_nvml_reader_lists_a_process_once_with_what_it_computes_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = fake_nvml(1)
+    library.nvmlDeviceGetGraphicsRunningProcesses = lambda handle: [
+        types.SimpleNamespace(pid=7, usedGpuMemory=1),
+        types.SimpleNamespace(pid=8, usedGpuMemory=2),
+    ]
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    assert nvml_reader.read()["devices"][0]["processes"] == [
+        {"pid": 7, "memory_bytes": None},
+        {"pid": 8, "memory_bytes": 2},
+    ]
+
+
 def test_the_nvml_reader_says_why_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     library = fake_nvml(0)
     library.nvmlInit = lambda: library.nvmlDeviceGetMigMode(0)
@@ -330,3 +382,234 @@ def test_garbage_is_no_gpu_and_no_traceback(tmp_path: Path, text: str) -> None:
     )
     for device in gpu["devices"]:
         assert device["memory_total_bytes"] is None
+
+
+# --- odd GPUs ------------------------------------------------------------------------------------
+
+
+def judged(**told: Any) -> tuple[str, str | None]:
+    """The word and the sentence for a GPU that is sound but for what is told."""
+    sound = {"mig": False, "processes": [], "memory_used_bytes": 0, "utilization_percent": 0}
+    return judge({**sound, **told}, None)
+
+
+def test_a_sound_gpu_is_ok() -> None:
+    assert judged() == ("ok", None)
+    assert judged(unknown={"power_limit_w": "Not Supported", "mig": "N/A"}) == ("ok", None)
+    assert judged(memory_used_bytes=NOISE_BYTES, utilization_percent=89) == ("ok", None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        ("GPU is lost", "lost"),
+        ("GPU is lost. Reboot the system to recover this GPU", "lost"),
+        ("Unknown Error", "lost"),
+        ("Timeout", "lost"),
+        ("GPU requires reset", "reset"),
+        ("GPU requires restart", "reset"),
+        ("Insufficient Permissions", "unreadable"),
+    ],
+)
+def test_a_gpu_without_a_handle(reason: str, word: str) -> None:
+    assert judge({}, reason) == (word, reason)
+
+
+def test_a_gpu_that_works_without_a_process_is_stuck() -> None:
+    assert judged(utilization_percent=97) == ("stuck", "busy at 97 % without a process")
+    process = {"pid": 1, "memory_bytes": 5, "unit": None}
+    assert judged(utilization_percent=97, processes=[process])[0] == "ok"
+
+
+def test_memory_that_no_process_holds_is_stuck() -> None:
+    process = {"pid": 1, "memory_bytes": 10 * NOISE_BYTES, "unit": None}
+    assert judged(memory_used_bytes=15 * NOISE_BYTES, processes=[process]) == (
+        "stuck",
+        "5.0 GiB in use that no process holds",
+    )
+    unsized = {**process, "memory_bytes": None}
+    assert judged(memory_used_bytes=15 * NOISE_BYTES, processes=[unsized])[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"mig": True},
+        {"memory_kind": "unified"},
+        {"unknown": {"processes": "Insufficient Permissions"}},
+    ],
+)
+def test_who_cannot_tell_its_processes_is_not_called_stuck(told: dict[str, Any]) -> None:
+    assert judged(memory_used_bytes=9 * NOISE_BYTES, utilization_percent=99, **told)[0] == "ok"
+
+
+def test_the_worst_word_wins() -> None:
+    troubles = {
+        "recovery_action": "Reset",
+        "memory_used_bytes": 9 * NOISE_BYTES,
+        "remapped_pending": True,
+        "unknown": {"temperature_c": "ERR!"},
+    }
+    words = []
+    for name in troubles:
+        words.append(judged(**troubles)[0])
+        troubles = {key: value for key, value in troubles.items() if key != name}
+    assert words == ["reset", "stuck", "failing", "failing"]
+    assert judged(remapped_pending=True)[0] == "repair"
+    assert judged(unknown={"name": "GPU is lost"}, recovery_action="Reset")[0] == "lost"
+
+
+def test_one_of_eight_lost_fails_nvidia_smi_and_the_others_are_asked_for_alone() -> None:
+    gpu = facts_of("lost-gpu", detail=True)["gpu"]
+    assert (gpu["source"], len(gpu["devices"])) == ("nvidia-smi", 8)
+    lost = gpu["devices"][3]
+    assert (lost["index"], lost["bus_id"], lost["xids"]) == (3, "0000:45:00.0", [79])
+    assert (lost["state"], lost["memory_total_bytes"]) == ("lost", None)
+    assert [device["state"] for device in gpu["devices"]].count("ok") == 7
+    assert gpu["fallen_off"] == []
+
+
+def test_odd_gpus_from_nvml() -> None:
+    gpu = facts_of("odd-gpus", detail=True)["gpu"]
+    states = [device["state"] for device in gpu["devices"]]
+    assert states == ["ok", "stuck", "stuck", "reset", "repair", "failing", "ok"]
+    assert gpu["devices"][2]["xids"] == [31]
+    assert gpu["fallen_off"] == ["0000:db:00.0"]
+    parts = gpu["devices"][6]["mig_instances"]
+    assert [(part["profile"], part["gpu_instance"]) for part in parts] == [
+        ("3g.40gb", 1),
+        ("3g.40gb", 2),
+    ]
+    assert {part["memory_total_bytes"] for part in parts} == {40448 * MIB}
+
+
+@pytest.mark.parametrize("name", ["NVIDIA N1X", "NVIDIA Thor", "Orin (nvgpu)"])
+def test_a_size_that_an_integrated_gpu_tells_is_not_trusted(tmp_path: Path, name: str) -> None:
+    csv = f"index, name, memory.total [MiB], memory.free [MiB]\n0, {name}, 8128, 7929\n"
+    device = gpu_of(tmp_path, {"commands/nvidia-smi.csv": csv})["devices"][0]
+    assert (device["memory_kind"], device["memory_total_bytes"]) == ("unified", None)
+    assert device["memory_free_bytes"] is None
+    assert device["unknown"]["memory_total_bytes"] == ("not trusted: told 8128 MiB, shares the RAM")
+
+
+def test_numa_nodes_that_the_firmware_hides_are_the_drivers(tmp_path: Path) -> None:
+    raw = {"devices": [{"index": 0, "bus_id": "00000000:41:00.0", "numa_node": 3}]}
+    files = {
+        "commands/nvml.json": json.dumps(raw),
+        "sys/bus/pci/devices/0000_41_00.0/numa_node": "-1\n",
+    }
+    assert gpu_of(tmp_path, files)["devices"][0]["numa_node"] == 3
+    files["sys/bus/pci/devices/0000_41_00.0/numa_node"] = "1\n"
+    assert gpu_of(tmp_path, files)["devices"][0]["numa_node"] == 1
+
+
+def test_nvidia_smi_tells_numa_nodes_in_its_table() -> None:
+    device = facts_of("headline", detail=True)["gpu"]["devices"][7]
+    assert device["numa_node"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "log"),
+    [
+        ("", KernelLog([], {})),
+        (
+            "[1.0] NVRM: The NVIDIA GPU 0000:b3:00.0\n"
+            "      NVRM: (PCI ID: 10de:2bb5) installed in this system has\n"
+            "      NVRM: fallen off the bus and is not responding to commands.\n",
+            KernelLog(["0000:b3:00.0"], {}),
+        ),
+        (
+            "[2.0] NVRM: Xid (PCI:0000:c1:00): 79, pid=1, GPU has fallen off the bus.\n"
+            "[2.1] NVRM: Xid (PCI:0000:c1:00): 154, GPU recovery action changed\n"
+            "[2.2] NVRM: Xid (PCI:0000:06:00): 31, pid=2, MMU fault\n",
+            KernelLog(["0000:c1:00.0"], {"0000:c1:00.0": [79, 154], "0000:06:00.0": [31]}),
+        ),
+        ("dmesg: read kernel buffer failed: Operation not permitted\n", KernelLog(None, None)),
+        ("sh: 1: dmesg: not found\n", KernelLog(None, None)),
+    ],
+)
+def test_what_the_kernel_logged(tmp_path: Path, text: str, log: KernelLog) -> None:
+    assert read_kernel_log(record(tmp_path, {"commands/dmesg.txt": text}), 1) == log
+
+
+def test_a_kernel_log_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+    assert read_kernel_log(record(tmp_path, {"taken_at": ""}), 1) == KernelLog(None, None)
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("00000000:0A:00.0", "0000:0a:00.0"),
+        ("0000000F:01:00.0", "000f:01:00.0"),
+        ("0000_45_00.0", "0000:45:00.0"),
+        ("0000:b3:00", "0000:b3:00.0"),
+        ("0000:BA:80.0", "0000:ba:80.0"),
+        ("[N/A]", None),
+        (None, None),
+    ],
+)
+def test_addresses_are_written_in_one_way(told: str | None, address: str | None) -> None:
+    assert pci_address(told) == address
+
+
+def test_a_program_that_cannot_be_killed_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a process that waits for a driver in the kernel."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    stubborn: list[subprocess.Popen[str]] = []
+    kill = subprocess.Popen.kill
+
+    def survive(process: subprocess.Popen[str]) -> None:
+        stubborn.append(process)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", survive)
+    script = tmp_path / "smi.py"
+    script.write_text("import time; time.sleep(60)\n")
+    began = time.monotonic()
+    gpu = read_gpu(Smi(script), "", 0.5)
+    assert time.monotonic() - began < 10
+    assert gpu["source"] == "none" and "did not answer within 0.5 s" in gpu["reason"]
+    for process in stubborn:
+        kill(process)
+        process.wait()
+    assert stubborn
+
+
+CELLS = st.one_of(
+    st.sampled_from(
+        ["[N/A]", "ERR!", "[Unknown Error]", "[Insufficient Permissions]", "[GPU is lost]", "Yes"]
+    ),
+    st.text(st.characters(blacklist_characters="\r\n"), max_size=12),
+    st.integers().map(str),
+    st.floats().map(str),
+)
+
+
+@given(
+    columns=st.lists(st.sampled_from([*COLUMNS.values(), "pid", "x"]), min_size=1, max_size=18),
+    cells=st.lists(st.lists(CELLS, max_size=18), max_size=4),
+    rows=st.text(max_size=200),
+)
+def test_no_csv_ends_in_a_traceback(columns: list[str], cells: list[list[str]], rows: str) -> None:
+    csv = "\n".join([", ".join(columns), *(", ".join(row) for row in cells), rows])
+    with tempfile.TemporaryDirectory() as folder:
+        names = ("nvidia-smi", "nvidia-smi-apps", "nvidia-smi-rows")
+        gpu = gpu_of(Path(folder), {f"commands/{name}.csv": csv for name in names})
+    for device in gpu["devices"]:
+        assert device["state"] in STATES
+        for field in ("memory_total_bytes", "temperature_c"):
+            assert device[field] is None or type(device[field]) is int
+        assert device["mig"] in (True, False, None)
+
+
+@given(text=st.text(max_size=400))
+def test_no_table_of_links_ends_in_a_traceback(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        files = {
+            "commands/nvidia-smi.csv": "index, name\n0, A\n1, A\n",
+            "commands/nvidia-smi-topo.txt": f"\tGPU0\tGPU1\tNUMA Affinity\nGPU0\t X \t{text}",
+            "commands/dmesg.txt": text,
+        }
+        gpu = gpu_of(Path(folder), files)
+    assert gpu["topology"] in ("NVLINK", "PIX", "NODE", "SYS", None)

@@ -40,6 +40,40 @@ def test_the_headline_draft() -> None:
     assert draft["head_dim"] == draft["v_head_dim"] == 128
 
 
+OWN_FILE = {"producer": {"name": "modelopt"}}
+EIGHT_BITS = {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}
+
+
+@pytest.mark.parametrize(
+    ("config", "own_file", "expected"),
+    [
+        ({}, {**OWN_FILE, "quantization": EIGHT_BITS}, ("modelopt_fp8", "fp8")),
+        ({}, EIGHT_BITS, ("modelopt_fp8", "fp8")),
+        (
+            {},
+            {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": None}},
+            ("modelopt_fp4", None),
+        ),
+        # Where the configuration speaks for itself the engine does not look any further.
+        ({"quantization_config": {"quant_method": "fp8"}}, EIGHT_BITS, ("fp8", None)),
+        (
+            {"compression_config": {"quant_method": "compressed-tensors"}},
+            EIGHT_BITS,
+            ("compressed-tensors", None),
+        ),
+        ({}, {"quantization": "FP8"}, (None, None)),
+        ({}, ["FP8"], (None, None)),
+    ],
+    ids=str,
+)
+def test_a_checkpoint_may_tell_of_its_quantization_in_a_file_of_its_own(
+    tmp_path: Path, config: Any, own_file: Any, expected: tuple[str | None, str | None]
+) -> None:
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps(own_file))
+    model = model_of(tmp_path, {**GQA, **config})
+    assert (model["quantization"], model["kv_cache_quantization"]) == expected
+
+
 GQA = {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}
 
 

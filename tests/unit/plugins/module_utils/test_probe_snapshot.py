@@ -52,11 +52,6 @@ def test_no_planted_secret_comes_out() -> None:
         assert "planted" not in json.dumps(facts_of(host, detail=True))
 
 
-def test_facts_stay_small() -> None:
-    sizes = {part: len(json.dumps(value)) for part, value in facts_of("headline").items()}
-    assert sizes["gpu"] < 4600 and sum(sizes.values()) < 9000
-
-
 def test_only_what_was_asked_for() -> None:
     assert set(facts_of("headline", parts=("memory",))) == {
         "schema",

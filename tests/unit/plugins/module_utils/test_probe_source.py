@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import Live, Recorded
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.recorded import Recorded
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.source import Live
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.probe_recording import (
     RECORDINGS,
     record,

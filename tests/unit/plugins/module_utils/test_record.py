@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.llmops.sglang.plugins.module_utils._record import files
+from ansible_collections.llmops.sglang.plugins.module_utils._record.bundles import prune_bundles
 from ansible_collections.llmops.sglang.plugins.module_utils._record.claim import (
     Claims,
     Held,
@@ -237,3 +238,23 @@ def test_only_the_newest_notes_of_a_long_diary_are_read(tmp_path: Path) -> None:
     notes = read_notes(path)
     assert notes[-1] == {"last": True}
     assert 1000 < len(notes) < 3000
+
+
+# --- what is kept of failed starts ---------------------------------------------------------------
+
+
+def test_the_last_three_failed_starts_are_kept(tmp_path: Path) -> None:
+    names = [f"kimi-failed-2026113{day}T120000Z.tar.gz" for day in (0, 1, 2, 3, 4)]
+    strangers = [
+        "kimi-failed-today.tar.gz",
+        "kimi-failed-20260101T120000Z.tar.gz.part",
+        "kimi.jsonl",
+        "other-failed-20260101T120000Z.tar.gz",
+        "a-kimi-failed-20260101T120000Z.tar.gz",
+    ]
+    for name in [*names, *strangers]:
+        (tmp_path / name).touch()
+    assert prune_bundles(tmp_path, "kimi") == names[:2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names[2:], *strangers])
+    assert prune_bundles(tmp_path, "kimi") == []
+    assert prune_bundles(tmp_path / "none", "kimi") == []

@@ -61,6 +61,35 @@ def draft(**shape: Any) -> dict[str, Any]:
     return facts(model=KIMI, draft=shape)
 
 
+def running(*argv: str) -> dict[str, Any]:
+    return facts(server={"argv": ["python", "-m", "sglang.launch_server", *argv]})
+
+
+def system(**engine: Any) -> dict[str, Any]:
+    driver = {"loaded": engine.pop("driver", None)}
+    return {"engine": engine, "gpu": {"driver": driver}}
+
+
+def nodes(count: int = 2, **change: Any) -> dict[str, Any]:
+    return {"tp_size": 8, "nnodes": count, "dist_init_addr": "10.0.0.1:20000", **change}
+
+
+def extra(
+    name: str,
+    value: Any = True,
+    plan: dict[str, Any] | None = None,
+    version: str = "0.5.23",
+    host: dict[str, Any] | None = None,
+    **change: Any,
+) -> At:
+    """A situation with one extra argument."""
+    wished = {"extra_args": {name: value}, **change}
+    return At(wished, version, host or facts(), plan or capacity())
+
+
+STEP = facts(model={"architecture": "Step3p5ForCausalLM"})
+HYBRID = facts(model={"attention": "hybrid"})
+SIZE = capacity("size", size_gb=20)
 FUSION = {"allreduce_fusion": "on"}
 EXTRA_RADIX = {"extra_args": {"--disable-radix-cache": True}}
 DP4 = {"enable_dp_attention": True, "dp_size": 4, "tp_size": 8}
@@ -92,6 +121,22 @@ CASES: dict[str, tuple[At, At]] = {
         At({"environment": {"SGL_FORCE_SHUTDOWN": 1}}),
         At({"environment": {"SGL_FORCE_SHUTDOWN": 0}}),
     ),
+    "ENG-009": (
+        At({"environment": {"SGLANG_ENABLE_SPEC_V2": 1}}, "0.5.14"),
+        At({"environment": {"SGLANG_ENABLE_SPEC_V2": 1, "MY_OWN": 1}}, "0.5.13.post1"),
+    ),
+    "ENG-010": (
+        At({"pcie_all_reduce": True, "keep_alive_s": 30}, "0.5.20"),
+        At({"pcie_all_reduce": True, "keep_alive_s": 30}, "0.5.21"),
+    ),
+    "ENG-011": (
+        At({"extra_args": {"--config=/etc/sglang.yaml": True}}),
+        At({"extra_args": {"weight-version": "config=3"}}),
+    ),
+    "ENG-012": (
+        At(host=running("--config=/etc/sglang.yaml")),
+        At(host=running("--config", "/etc/sglang.yaml")),
+    ),
     "ENG-101": (At({"host": "0.0.0.0"}), At({"host": "0.0.0.0", "secrets_present": True})),
     "ENG-102": (
         At({"host": "10.0.0.1", "secrets_present": True, "secret_names": ["admin-api-key"]}),
@@ -115,8 +160,17 @@ CASES: dict[str, tuple[At, At]] = {
         At(version="0.5.8.post1", host=facts(model=OTHER)),
     ),
     "ENG-108": (
-        At(host={"engine": {"cuda": "13.0"}, "gpu": {"driver": {"loaded": "570.133.20"}}}),
-        At(host={"engine": {"cuda": "13.0"}, "gpu": {"driver": {"loaded": "580.82.07"}}}),
+        At(host=system(cuda="13.0", driver="570.133.20")),
+        At(host=system(cuda="13.0", driver="580.82.07")),
+    ),
+    "ENG-109": (
+        At(version="0.5.11", host=system(glibc="2.31")),
+        At(version="0.5.10.post1", host=system(glibc="2.31")),
+    ),
+    "ENG-110": (At({"log_level": "warning"}), At({"log_level": "info"})),
+    "ENG-111": (
+        At({"log_requests": True}),
+        At({"log_requests": True, "log_requests_level": 1}),
     ),
     "ENG-201": (At(FUSION, "0.5.14"), At(FUSION, "0.5.14", gpus(capability="10.0"))),
     "ENG-202": (At(FUSION, "0.5.13.post1"), At({}, "0.5.13.post1")),
@@ -130,7 +184,7 @@ CASES: dict[str, tuple[At, At]] = {
     ),
     "ENG-205": (
         At({"tp_size": 4, "pp_size": 2}, host=gpus(4)),
-        At({"tp_size": 4, "pp_size": 2, "extra_args": {"nnodes": 2}}, host=gpus(4)),
+        At({"tp_size": 4, "pp_size": 2, "nnodes": 2}, host=gpus(4)),
     ),
     "ENG-206": (
         At({"tp_size": 3}, host=facts(model={"heads": 64})),
@@ -146,7 +200,32 @@ CASES: dict[str, tuple[At, At]] = {
         At({"environment": {**IPC, "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}}),
         At({"environment": {**IPC, "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:False"}}),
     ),
-    "ENG-211": (At({"environment": IPC}, "0.5.20"), At({"environment": IPC}, "0.5.21")),
+    "ENG-211": (At(nodes(dist_init_addr="")), At(nodes())),
+    "ENG-212": (At(nodes(dist_init_addr="127.0.0.1:20000")), At(nodes())),
+    "ENG-213": (At(nodes(node_rank=2)), At(nodes(node_rank=1))),
+    "ENG-214": (At(nodes(3)), At(nodes(4))),
+    "ENG-215": (At(nodes(dp_size=2)), At(nodes(dp_size=2, enable_dp_attention=True))),
+    "ENG-216": (
+        At({"environment": {"NCCL_CUMEM_ENABLE": 1}}, "0.5.8.post1"),
+        At({"environment": {"NCCL_CUMEM_ENABLE": 1}}, "0.5.9"),
+    ),
+    "ENG-217": (
+        At({"extra_args": {"enable-nccl-nvls": True}}),
+        At({"extra_args": {"enable-nccl-nvls": True}}, host=gpus(topology="NVLINK")),
+    ),
+    "ENG-218": (
+        At({"pcie_all_reduce": True}, host=gpus(topology="NVLINK")),
+        At({"pcie_all_reduce": True}),
+    ),
+    "ENG-219": (At({"disaggregation_mode": "decode"}), At({})),
+    "ENG-220": (
+        At({"disaggregation_mode": "prefill", "disaggregation_bootstrap_port": 30000}),
+        At({"disaggregation_mode": "decode", "disaggregation_bootstrap_port": 30000}),
+    ),
+    "ENG-221": (
+        At({"disaggregation_mode": "prefill", "host": "127.0.0.1"}),
+        At({"disaggregation_mode": "prefill", "host": "0.0.0.0"}),
+    ),
     "ENG-301": (
         At({"speculative_algorithm": "EAGLE3"}, host=facts(model=KIMI)),
         At(
@@ -173,10 +252,6 @@ CASES: dict[str, tuple[At, At]] = {
         At({**EAGLE3, "pp_size": 2}),
         At({**EAGLE3, "speculative_algorithm": "EAGLE", "pp_size": 2}),
     ),
-    "ENG-309": (
-        At({"environment": {"SGLANG_ENABLE_SPEC_V2": 1}}, "0.5.14"),
-        At({"environment": {"SGLANG_ENABLE_SPEC_V2": 1}}, "0.5.13.post1"),
-    ),
     "ENG-310": (At(EAGLE3, "0.5.6.post2"), At(EAGLE3, "0.5.7")),
     "ENG-311": (
         At({**DP4, "speculative_algorithm": "NGRAM"}),
@@ -186,6 +261,20 @@ CASES: dict[str, tuple[At, At]] = {
         At({**EAGLE3, "attention_backend": "trtllm_mla"}, host=draft(attention="gqa")),
         At({**EAGLE3, "attention_backend": "trtllm_mla"}, host=draft(attention="mla")),
     ),
+    "ENG-313": (
+        At({**TOPK2, "decode_attention_backend": "trtllm_mha"}),
+        At({**EAGLE3, "decode_attention_backend": "trtllm_mha"}),
+    ),
+    "ENG-314": (
+        At({**TOPK2, "page_size": 64, "attention_backend": "flashmla"}),
+        At({**TOPK2, "page_size": 64, "attention_backend": "triton"}),
+    ),
+    "ENG-315": (At(EAGLE3), At({**EAGLE3, "max_running_requests": 48})),
+    "ENG-316": (
+        At({**EAGLE3, "pp_size": 2, "extra_args": {"enable-multi-layer-eagle": True}}),
+        At({**EAGLE3, "extra_args": {"enable-multi-layer-eagle": True}}),
+    ),
+    "ENG-317": (At(EAGLE3, "0.5.10.post1", plan=RATIO), At(EAGLE3, "0.5.11", plan=RATIO)),
     "ENG-401": (At(EXTRA_RADIX, plan=RATIO), At(EXTRA_RADIX)),
     "ENG-402": (
         At({"extra_args": {"enable-lmcache": True}}, plan=RATIO),
@@ -234,14 +323,65 @@ CASES: dict[str, tuple[At, At]] = {
         At({"extra_args": {"hicache-host-memory-mode": "buffer_only"}}),
         At(
             {
-                "extra_args": {
-                    "hicache-host-memory-mode": "buffer_only",
-                    "hicache-storage-backend": "file",
-                }
-            }
+                "extra_args": {"hicache-host-memory-mode": "buffer_only"},
+                "hicache_storage_backend": "file",
+            },
+            plan=RATIO,
         ),
     ),
     "ENG-412": (At({"mem_fraction_static": 1.0}), At({"mem_fraction_static": 0.9})),
+    "ENG-413": (extra("enable-unified-cache-external-linker", plan=RATIO), At(plan=RATIO)),
+    "ENG-414": (
+        extra("hicache-host-memory-mode", "buffer_only", RATIO, hicache_write_policy="write_back"),
+        extra("hicache-host-memory-mode", "cache", RATIO, hicache_write_policy="write_back"),
+    ),
+    "ENG-415": (
+        extra("enable-unified-memory", plan=RATIO, version="0.5.20"),
+        extra("enable-unified-memory", plan=RATIO, version="0.5.21"),
+    ),
+    "ENG-416": (
+        extra("dcp-size", 2, RATIO, host=facts(model={"attention": "gqa"})),
+        extra("dcp-size", 2, RATIO, host=facts(model={"attention": "mla"})),
+    ),
+    "ENG-417": (
+        extra("dcp-size", 2, RATIO, **EAGLE3),
+        extra("dcp-size", 2, RATIO, speculative_algorithm="DSPARK"),
+    ),
+    "ENG-418": (
+        extra("dcp-size", 2, RATIO, version="0.5.22", hicache_storage_backend="file"),
+        extra("dcp-size", 2, RATIO, version="0.5.23", hicache_storage_backend="file"),
+    ),
+    "ENG-419": (
+        extra("enable-int8-mamba-checkpoint", plan=RATIO),
+        extra("enable-int8-mamba-checkpoint"),
+    ),
+    "ENG-420": (extra("dllm-algorithm", "LowConfidence", RATIO), At(plan=RATIO)),
+    "ENG-421": (
+        At(
+            {"hicache_storage_backend": "mooncake", "hicache_mem_layout": "layer_first"}, plan=RATIO
+        ),
+        At({"hicache_storage_backend": "file", "hicache_mem_layout": "layer_first"}, plan=RATIO),
+    ),
+    "ENG-422": (
+        At({"cuda_graph_backend_prefill": "full"}, plan=RATIO),
+        At({"cuda_graph_backend_prefill": "disabled"}, plan=RATIO),
+    ),
+    "ENG-423": (
+        extra("swa-full-tokens-ratio", 0.5, RATIO, host=STEP),
+        extra("swa-full-tokens-ratio", 0.5, host=STEP),
+    ),
+    "ENG-424": (
+        At({"hicache_size_gb": 20}, "0.5.17", HYBRID, SIZE),
+        At({"hicache_size_gb": 20}, "0.5.18", HYBRID, SIZE),
+    ),
+    "ENG-425": (
+        At({"hicache_mode": "ratio", "hicache_host_memory_fraction": 0.7}),
+        At({"hicache_mode": "engine_auto", "hicache_host_memory_fraction": 0.7}),
+    ),
+    "ENG-426": (
+        At({"hicache_storage_backend": "file"}),
+        At({"hicache_storage_backend": "file"}, plan=RATIO),
+    ),
     "ENG-501": (
         At({"reasoning_parser": "kimi_k2"}, "0.5.4.post3"),
         At({"reasoning_parser": "kimi_k2"}, "0.5.5.post3"),
@@ -257,6 +397,10 @@ CASES: dict[str, tuple[At, At]] = {
     "ENG-504": (
         At({"attention_backend": "trtllm_mla"}),
         At({"attention_backend": "trtllm_mla"}, host=gpus(capability="10.0")),
+    ),
+    "ENG-505": (
+        At({"decode_attention_backend": "fa3"}),
+        At({"decode_attention_backend": "fa3"}, host=gpus(capability="9.0")),
     ),
 }
 
@@ -314,3 +458,59 @@ def test_what_is_not_known_fires_nothing_by_itself(
     for version in ("0.5.1.post3", "0.5.9", "0.5.13.post1", "0.5.23"):
         known = At(change, version, facts(gpus=0, topology=None)).ids()
         assert At(change, version, host).ids() - {"ENG-205"} <= known
+
+
+def test_ids_are_unique_and_in_order() -> None:
+    ids = [rule.id for rule in RULES]
+    assert ids == sorted(set(ids))
+    assert {rule.severity for rule in RULES} == {"refuse", "warn", "advise"}
+
+
+@pytest.mark.parametrize(
+    ("version", "engine", "fires"),
+    [
+        ("0.5.9", {"cuda": "12.9", "driver": "520.61"}, True),
+        ("0.5.9", {"cuda": "12.9", "driver": "570.133.20"}, False),
+        # Nothing is installed yet: what the version is built for counts.
+        ("0.5.23", {"driver": "570.133.20"}, True),
+        ("0.5.9", {"driver": "570.133.20"}, False),
+        ("0.5.3.post3", {"driver": "470.57"}, False),
+        ("0.5.23", {}, False),
+    ],
+)
+def test_a_driver_too_old_for_the_engine(version: str, engine: dict[str, Any], fires: bool) -> None:
+    assert ("ENG-108" in At(version=version, host=system(**engine)).ids()) is fires
+
+
+def test_the_cuda_that_is_asked_for_counts_until_an_engine_is_installed() -> None:
+    host = system(driver="570.133.20")
+    assert "ENG-108" not in At({"engine_cuda": 12}, "0.5.19", host).ids()
+    assert "ENG-108" in At({"engine_cuda": 13}, "0.5.9", host).ids()
+
+
+@pytest.mark.parametrize(
+    ("engine", "fires"),
+    [
+        ({"glibc": "2.35"}, False),
+        ({"glibc": "2.34"}, False),
+        ({"glibc": "2.31"}, True),
+        ({"glibc": "2.9"}, True),
+        ({"glibc": None}, False),
+        # The packages that are installed know better than the version.
+        ({"glibc": "2.31", "glibc_needed": "2.28"}, False),
+        ({"glibc": "2.35", "glibc_needed": "2.38"}, True),
+    ],
+)
+def test_a_c_library_too_old_for_the_engine(engine: dict[str, Any], fires: bool) -> None:
+    assert ("ENG-109" in At(host=system(**engine)).ids()) is fires
+
+
+def test_a_finding_names_the_variable_that_nothing_listens_to() -> None:
+    [finding] = [
+        entry
+        for entry in At({"keep_alive_s": 30, "pcie_all_reduce": True}, "0.5.9").findings()
+        if entry["id"] == "ENG-010"
+    ]
+    assert finding["variable"] == "sglang_pcie_all_reduce"
+    assert "read from 0.5.21 on" in finding["text"]
+    assert "sglang_keep_alive_s needs SGLANG_TIMEOUT_KEEP_ALIVE" in finding["text"]

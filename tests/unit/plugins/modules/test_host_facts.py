@@ -15,8 +15,17 @@ pytest.importorskip("ansible.module_utils.testing")
 yaml = pytest.importorskip("yaml")
 
 from ansible.module_utils.testing import patch_module_args  # noqa: E402
+from ansible_collections.llmops.sglang.plugins.module_utils._probe.redact import (  # noqa: E402
+    Redactor,
+)
 from ansible_collections.llmops.sglang.plugins.modules import host_facts  # noqa: E402
+from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.planted import (  # noqa: E402
+    SECRETS_FILE,
+    PlantedHost,
+)
 
+# Named by the engine.
+LIMITS = "server.startup.limits"
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
@@ -53,6 +62,66 @@ def test_a_recording_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str
     )
 
 
+def test_a_bundle_is_written_and_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "host.tar.gz"
+    options: dict[str, Any] = {
+        "recording": str(RECORDINGS / "headline"),
+        "bundle": str(path),
+        "bundle_names": ["gpu-01"],
+        "bundle_variables": {"sglang_router": "http://gpu-01/", "x": {"HF_TOKEN": "planted-x"}},
+    }
+    dry = run(capsys, **options, _ansible_check_mode=True)
+    assert dry["changed"] is True and dry["bundle"]["bytes"] is None
+    assert list(tmp_path.iterdir()) == []
+    result = run(capsys, **options)
+    assert result["changed"] is True
+    bundle = result["bundle"]
+    assert (bundle["path"], bundle["bytes"]) == (str(path), path.stat().st_size)
+    assert bundle["files"] == dry["bundle"]["files"] > 20
+    assert bundle["removed"]["gpus"] == 8 and bundle["removed"]["secrets"] > 0
+    again = run(capsys, recording=str(path))
+    assert again["changed"] is False
+    assert again["variables"] == (
+        '---\nsglang_router: "http://host-1/"\nx: {"HF_TOKEN": "<redacted>"}\n'
+    )
+    facts = [answer["ansible_facts"]["sglang"] for answer in (result, again)]
+    assert facts[0] == facts[1] and len(facts[0]["gpu"]["devices"]) == 8
+
+
+def test_a_bundle_that_cannot_be_written_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = f"{tmp_path}/none/host.tar.gz"
+    result = run(capsys, recording=str(RECORDINGS / "headline"), bundle=path)
+    assert result["failed"] is True
+    assert result["msg"] == f"{path}: No such file or directory; change the option bundle"
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_nothing_that_the_module_says_holds_a_secret(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    running: bool,
+) -> None:
+    host = PlantedHost(tmp_path / "host", running)
+    # As the role hands them over; the roles' specs are read on the controller only.
+    shared = Redactor().data(host.variables)
+    monkeypatch.setattr(host_facts, "open_source", lambda _recording: host.live)
+    result = run(
+        capsys,
+        secrets_file=SECRETS_FILE,
+        bundle=f"{tmp_path}/host.tar.gz",
+        bundle_variables=shared,
+        detail=True,
+        _ansible_diff=True,
+        _ansible_verbosity=4,
+    )
+    assert result["bundle"]["removed"]["secrets"] > 20
+    said = json.dumps(result)
+    assert [secret for secret in host.secrets if secret in said] == []
+
+
 def documented(contains: dict[str, Any], prefix: str = "") -> set[str]:
     """Every documented key, by its path."""
     found: set[str] = set()
@@ -72,7 +141,7 @@ def returned(value: Any, prefix: str = "") -> set[str]:
     elif isinstance(value, dict):
         for name, entry in value.items():
             found.add(prefix + name)
-            if name not in ("info", "unknown", "ranks", "draft"):
+            if name not in ("info", "unknown", "ranks", "draft") and prefix + name != LIMITS:
                 found |= returned(entry, f"{prefix}{name}.")
     return found
 
@@ -81,8 +150,9 @@ def test_every_key_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     document = yaml.safe_load(host_facts.RETURN)
     keys = documented(document["ansible_facts"]["contains"]["sglang"]["contains"])
     for host in sorted(path.name for path in RECORDINGS.iterdir()):
-        result = run(capsys, recording=str(RECORDINGS / host), detail=True)
-        assert returned(result["ansible_facts"]["sglang"]) <= keys, host
+        for detail in (True, False):
+            result = run(capsys, recording=str(RECORDINGS / host), detail=detail)
+            assert returned(result["ansible_facts"]["sglang"]) <= keys, (host, detail)
 
 
 def test_every_option_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:

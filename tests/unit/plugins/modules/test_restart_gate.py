@@ -98,3 +98,55 @@ def test_a_host_without_systemd_is_an_error(
     assert ask(capsys)["msg"] == (
         f"the state of {UNIT} is unknown: systemctl: No such file or directory"
     )
+
+
+def test_a_server_that_had_to_be_killed_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask(capsys)["killed_at_stop"] is False
+    killed = unit_state(active_state="failed", result="timeout", main_pid=None)
+    monkeypatch.setattr(restart_gate, "read_unit", lambda _unit: killed)
+    assert ask(capsys)["killed_at_stop"] is True
+
+
+def test_only_some_checks_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def check(name: str) -> Any:
+        def passes(_subject: Subject) -> Check:
+            made.append(name)
+            return Check(name, "passed", "free", "free")
+
+        return passes
+
+    names = ("memory", "ports", "arguments")
+    monkeypatch.setattr(gate, "CHECKS", {name: check(name) for name in names})
+    monkeypatch.setattr(restart_gate, "CHECKS", gate.CHECKS)
+    result = ask(capsys, only=["ports", "memory"])
+    assert made == ["memory", "ports"]
+    assert result["only"] == ["ports", "memory"]
+    assert [one["id"] for one in result["checks"]] == ["memory", "ports"]
+    assert [one["id"] for one in ask(capsys)["checks"]] == list(names)
+    refused = ask(capsys, only=["room"])
+    assert refused["failed"] is True and "no such check: room" in refused["msg"]
+
+
+def test_it_says_whether_anything_is_left_to_do(
+    capsys: pytest.CaptureFixture[str], seen: list[Subject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"files": {"/etc/a": "digest"}, "services": ["b.service"]}
+    result = ask(capsys, converged=wanted)
+    # A restart is needed: what would be checked now may be made by the roles first.
+    assert (result["converged"], result["left"], result["checks"], seen) == (False, [], [], [])
+    assert "converged" not in ask(capsys)
+
+    left = ["/etc/a is not there"]
+    monkeypatch.setattr(restart_gate, "find_need", lambda *_values, **_more: Need("none"))
+    monkeypatch.setattr(restart_gate, "what_is_left", lambda *_values: left)
+    result = ask(capsys, converged=wanted)
+    assert (result["converged"], result["left"], result["verdict"]) == (False, left, "nothing")
+    left = []
+    result = ask(capsys, converged=wanted)
+    assert (result["converged"], result["checks"][0]["id"]) == (True, "memory")

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.errors import AnsibleFilterError
+from ansible_collections.llmops.sglang.plugins.filter.variables import FilterModule
 from ansible_collections.llmops.sglang.plugins.plugin_utils._variables import (
     _ROLES,
     problems_of,
     typed,
+    with_profile,
 )
 
 
@@ -40,6 +43,7 @@ def test_the_roles_own_defaults_are_fine() -> None:
         ({"sglang_hicache_mode": "size"}, "sglang_hicache_size_gb"),
         ({"sglang_hicache_ratio": 2, "sglang_hicache_size_gb": 3}, "mutually exclusive"),
         ({"sglang_extra_args": "--tp 2"}, "sglang_extra_args"),
+        ({"sglang_profile": "kimi"}, "kimi-k2.5-rtx-pro-6000-x8"),
     ],
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], said: str) -> None:
@@ -73,3 +77,25 @@ def test_text_of_the_command_line_gets_its_type() -> None:
 def test_text_that_has_no_such_type_is_refused() -> None:
     with pytest.raises(ValueError, match="sglang_tp_size"):
         typed({**defaults(), "sglang_tp_size": "two"})
+
+
+def test_a_profile_comes_in_place_of_the_roles_defaults_alone() -> None:
+    variables = {**defaults(), "sglang_profile": "qwen3-8b-x1", "sglang_max_running_requests": 8}
+    values = with_profile(variables, ["sglang_reasoning_parser"])
+    assert values["sglang_tool_call_parser"] == "qwen25"
+    # Set by a play, which no inventory tells of; and named by the inventory, as null.
+    assert values["sglang_max_running_requests"] == 8
+    assert values["sglang_reasoning_parser"] is None
+    assert problems_of(values) == []
+
+
+def test_what_only_the_profile_sets_is_there_without_the_roles_defaults() -> None:
+    values = with_profile({"sglang_profile": "qwen3-8b-x1"})
+    assert values["sglang_mem_fraction_static"] == 0.85
+
+
+def test_the_filter_tells_which_profiles_there_are() -> None:
+    over_profile = FilterModule().filters()["with_profile"]
+    assert over_profile({"sglang_tp_size": 2}) == {"sglang_tp_size": 2}
+    with pytest.raises(AnsibleFilterError, match=r"there is no kimi, but deepseek-v3\.2-h200-x8"):
+        over_profile({"sglang_profile": "kimi"})

@@ -75,6 +75,8 @@ class Engine:
 
     def generate(self, prompt: str, max_tokens: int) -> Answer:
         """Answer one prompt with `max_tokens` words, at the double's decode speed."""
+        if "unanswered" in self.start.faults and self.ready:
+            threading.Event().wait()
         prompt_tokens = tokens_of(prompt)
         limit = min(self.start.sizes.context_tokens, self.start.sizes.tokens)
         if prompt_tokens >= limit:

@@ -80,6 +80,14 @@ def load_end(model: Model, elapsed_s: float, free_bytes: int, used_bytes: int) -
     return f"Load weight end. {elapsed}type={model.architecture}, {kind}{memory}"
 
 
+def load_barrier(rank: int) -> str:
+    """Another rank takes too long to load."""
+    return (
+        f"TP rank {rank} could finish the model loading, but there are other ranks that didn't "
+        "finish loading. It is likely due to unexpected failures (e.g., OOM) or a slow node."
+    )
+
+
 def multimodal_reserve(size_bytes: int) -> str:
     """The part of the budget that a multimodal model keeps."""
     return (

@@ -17,6 +17,7 @@ from typing import Any
 from .args import VERSION, ServerArgs
 from .gpus import Gpus
 from .host import GIB, HostMemory
+from .order import steps
 
 # What a driver and a CUDA context take before the first weight, and what graphs take after.
 CONTEXT_BYTES = int(1.1 * GIB)
@@ -217,30 +218,32 @@ def sizes_itself(args: ServerArgs) -> bool:
 
 
 def allocate_host(args: ServerArgs, sizes: Sizes, memory: HostMemory) -> list[HostOutcome]:
-    """Return what every rank gets, by the guard and by who looks first."""
+    """Return what every rank gets, by the guard and by the order in which they ask and pin.
+
+    The kernel kills the rank whose pool no longer fits.
+    """
     outcomes = [HostOutcome() for _rank in range(args.ranks)]
     try:
         ratio = auto_ratio(args, sizes, memory) if sizes_itself(args) else args.hicache_ratio or 2.0
     except ValueError as error:
         return [HostOutcome(error=error) for _rank in outcomes]
-    one_after_the_other = os.environ.get("LAB_DOUBLE_RANK_ORDER") == "worst"
+    pools = host_pools(args, sizes, ratio)
     pinned = 0
-    for pool in host_pools(args, sizes, ratio):
-        pinned_before = 0 if sizes_itself(args) else pinned
-        for outcome in outcomes:
-            if outcome.error:
-                continue
-            if one_after_the_other and not sizes_itself(args):
-                pinned_before = pinned
-            budget = memory.budget(pinned_before, args.ranks)
-            outcome.error = _refusal(pool, sizes, budget)
-            if outcome.error:
-                continue
-            outcome.pools.append(pool)
+    for step in steps(args.ranks, len(pools)):
+        outcome, pool = outcomes[step.rank], pools[step.pool]
+        if outcome.error:
+            continue
+        if step.pins:
             pinned += pool.size_bytes
             outcome.killed = pinned > memory.available_bytes
-        if any(outcome.killed for outcome in outcomes):
-            break
+            if outcome.killed:
+                break
+            continue
+        # Its own sizing reads the memory once, before anything is pinned.
+        budget = memory.budget(0 if sizes_itself(args) else pinned, args.ranks)
+        outcome.error = _refusal(pool, sizes, budget)
+        if not outcome.error:
+            outcome.pools.append(pool)
     return outcomes
 
 

@@ -111,7 +111,8 @@ class Rank:
     def _load(self, model: Model, size_bytes: int, share: float) -> None:
         began = time.monotonic()
         self._say(lines.load_begin(self.free_bytes))
-        while "hang_load" in self.start.faults:
+        last = self.number == self.start.args.ranks - 1
+        while "hang_load" in self.start.faults or ("load_barrier" in self.start.faults and last):
             signal.pause()
         self._spend(share)
         if share:
@@ -119,6 +120,8 @@ class Rank:
         self.free_bytes -= size_bytes
         elapsed = time.monotonic() - began
         self._say(lines.load_end(model, elapsed, self.free_bytes, size_bytes))
+        if "load_barrier" in self.start.faults:
+            raise ValueError(lines.load_barrier(self.number))
 
     def _make_pool(self, model: Model, token_bytes: int) -> None:
         sizes = self.start.sizes

@@ -12,6 +12,7 @@ SGLang only logs an exception raised in such a plugin and starts without it.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
@@ -59,6 +60,18 @@ def activate_mla() -> None:
     from sglang.srt.models.deepseek_common import attention_backend_handler as handler
 
     handler.AttentionBackendRegistry.register("torch_native", handler._dispatch_mla_subtype)
+
+
+def activate_skip_load() -> None:
+    """With LAB_HICACHE_SKIP_LOAD=1, leave out the copy from the host tier to the device.
+
+    A server whose host tier brings nothing back: all that it counts looks healthy.
+    """
+    if os.environ.get("LAB_HICACHE_SKIP_LOAD") != "1":
+        return
+    from sglang.srt.mem_cache.pool_host.base import HostKVCache
+
+    HostKVCache.load_to_device_per_layer_physical = lambda *_, **__: None
 
 
 def activate_timing() -> None:
