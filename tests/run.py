@@ -47,7 +47,7 @@ STAGES = {
     "unit": "pytest with the controller's Python, then with the oldest that a host may have",
     "pages": "the HTML report in headless Chromium",
     "lab": "pytest for the lab's own parts",
-    "molecule": "each scenario: molecule:default, molecule:headline, ...",
+    "molecule": "scenarios; the longer ones only by name: molecule:pools, molecule:fleet, ...",
 }
 
 #: What the target-side tests need beside the ansible.module_utils that a managed host receives.
@@ -55,6 +55,10 @@ TARGET_PACKAGES = ("pytest", "hypothesis", "PyYAML")
 OLDEST_TARGET_MINOR = 9
 
 PLAIN = {"ANSIBLE_NOCOLOR": "1", "NO_COLOR": "1"}
+
+#: The scenarios that `make test` runs. The others are run by name, `make molecule SCENARIO=pools`:
+#: all of them together take longer than the hour that a run of all checks may take.
+TESTED = ("default", "headline", "host", "interrupted")
 
 #: Lines of a failed check's log that are shown.
 TAIL_LINES = 60
@@ -145,6 +149,8 @@ class Check:
     telling: re.Pattern[str] | None = None
     #: Show all output as it comes.
     loud: bool = False
+    #: Runs only when it is named.
+    by_name: bool = False
     #: Makes ready what other checks need: no test, but nothing can be tested when it fails.
     setup: bool = False
 
@@ -496,7 +502,9 @@ def molecule(tools: Tools) -> Iterator[Check]:
     names = [path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")]
     for name in sorted(names, key=lambda name: (name != "default", name)):
         argv = tools("molecule", "test", "-s", name)
-        yield Check(name, argv, 2400, ROOT, {**env, **PLAIN}, step=MOLECULE_STEP)
+        yield Check(
+            name, argv, 2400, ROOT, {**env, **PLAIN}, step=MOLECULE_STEP, by_name=name not in TESTED
+        )
 
 
 RUNNERS: dict[str, Callable[[Tools], Iterator[Check]]] = {
@@ -536,7 +544,8 @@ def run_stage(stage: str, checks: Iterator[Check], names: set[str]) -> Tally:
     ran = 0
     try:
         for check in checks:
-            if not names or check.name in names or check.setup:
+            wanted = check.name in names if names else not check.by_name
+            if wanted or check.setup:
                 tally += report(stage, check)
                 ran += not check.setup or stage == "prepare"
                 if check.setup and tally.failed:
