@@ -33,7 +33,7 @@ unit: ## Run the unit tests, the lab's own included
 pages: ## Look at the HTML report in headless Chromium
 	@$(RUN) prepare pages
 
-molecule: ## Run the scenarios, or one with SCENARIO=name
+molecule: ## Run the scenarios of `make test`, or any one with SCENARIO=name
 	@$(RUN) prepare molecule$(addprefix :,$(SCENARIO))
 
 bench: ## Run the benchmarks, or one with BENCH=name; exit 1 when a bound is broken

@@ -18,8 +18,8 @@ description:
   - When the change was proven, also keeps the unit and its plan below
     C(/etc/sglang/<instance>/proven/), where a rollback finds them. The last ones are kept, older
     ones are removed.
-  - Of each start that failed the role keeps an archive in C(/var/log/llmops-sglang/); the last three
-    stay.
+  - Of each start that failed the role keeps an archive in C(/var/log/llmops-sglang/). The last
+    three stay.
   - A crash in the middle leaves the record before this one.
 options:
   instance:
