@@ -167,3 +167,8 @@ def _copied(value: t.Any) -> t.Any:
     if isinstance(value, list):
         return [_copied(entry) for entry in value]
     return value
+
+
+def is_int(value: t.Any) -> bool:
+    """Whether it is a whole number; true and false are none, though Python counts them as such."""
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ import re
 import sys
 import typing as t
 
+from .._facts import is_int
 from .cgroup import unit_of
 from .gpu_state import judge
 from .pci import KernelLog, driver_addresses, numa_node, pci_address, read_kernel_log
@@ -149,7 +150,7 @@ def _numbered(devices: list[t.Any]) -> list[Facts]:
     """The devices, each with its index; the driver lists them in its order."""
     told = [device if isinstance(device, dict) else {} for device in devices]
     return [
-        device if type(device.get("index")) is int else {**device, "index": position}
+        device if is_int(device.get("index")) else {**device, "index": position}
         for position, device in enumerate(told)
     ]
 
@@ -182,9 +183,9 @@ def _is_answer(field: str, answer: t.Any) -> bool:
 
 
 def _is_process(told: t.Any) -> bool:
-    if not isinstance(told, dict) or type(told.get("pid")) is not int:
+    if not isinstance(told, dict) or not is_int(told.get("pid")):
         return False
-    return told.get("memory_bytes") is None or type(told["memory_bytes"]) is int
+    return told.get("memory_bytes") is None or is_int(told["memory_bytes"])
 
 
 def _short(reason: t.Any) -> str:

@@ -23,6 +23,7 @@ import re
 import stat
 import typing as t
 
+from .._facts import is_int
 from .archive import MAX_FILE_BYTES, Members, read_archive
 from .shard import Shard
 from .source import Live, Output, parse_json
@@ -207,4 +208,4 @@ class Recorded:
 
 def _is_count(value: t.Any) -> bool:
     """Whether it is a number of bytes, as a recording made by hand may not have it."""
-    return type(value) is int and value >= 0
+    return is_int(value) and value >= 0

@@ -36,8 +36,8 @@ FLEET = [host("gpu-01"), host("gpu-02"), done("gpu-03"), host("gpu-04")]
 PROVEN = {"outcome": "proven", "boot_id": "boot-1", "began_s": 100.0, "ended_s": 580.0}
 
 
-def rollout(members: list[Member] = FLEET) -> dict[str, Any]:
-    return plan_rollout(members, Wish(1, 1, min_available=2))
+def rollout(members: list[Member] | None = None) -> dict[str, Any]:
+    return plan_rollout(members or FLEET, Wish(1, 1, min_available=2))
 
 
 def test_the_schedule_shows_each_host_with_batch_change_and_verdict() -> None:

@@ -599,7 +599,7 @@ def test_no_csv_ends_in_a_traceback(columns: list[str], cells: list[list[str]], 
     for device in gpu["devices"]:
         assert device["state"] in STATES
         for field in ("memory_total_bytes", "temperature_c"):
-            assert device[field] is None or type(device[field]) is int
+            assert device[field] is None or isinstance(device[field], int)
         assert device["mig"] in (True, False, None)
 
 

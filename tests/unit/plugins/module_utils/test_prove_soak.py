@@ -68,9 +68,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def soak(world: World, progress: Progress | None = None, **wish: Any) -> Soak:
     values = {"requests": 160, "seconds": 0.0, "slope_bytes_per_minute": 64.0 * MIB}
     values.update(boot_id="boot-1", invocation_id="inv-1")
-    host = Host(
-        world.unit, lambda: world.boot, world.memory, lambda: world.now, lambda s: world.sleep(s)
-    )
+    host = Host(world.unit, lambda: world.boot, world.memory, lambda: world.now, world.sleep)
     return Soak(None, host, Wish(**{**values, **wish}), progress or Progress())  # type: ignore[arg-type]
 
 
