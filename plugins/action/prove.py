@@ -11,10 +11,9 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.llmops.sglang.plugins.module_utils._render.gate_report import clock
 from ansible_collections.llmops.sglang.plugins.plugin_utils._connection import run_through_loss
+from ansible_collections.llmops.sglang.plugins.plugin_utils._parts import run_in_parts
 
 _MODULE = "llmops.sglang.prove"
-# A module cannot print while it runs, so the wait is cut into parts.
-_PART_S = 20
 # A large host takes some minutes to boot.
 _RECONNECT_S = 900
 
@@ -30,17 +29,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         """Returns what the module returns."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         host = str((task_vars or {}).get("inventory_hostname", ""))
-        arguments = {"wait_s": _PART_S, **self._task.args}
-        # Who asks for one part only sees it in the result.
-        shown = None if "wait_s" in self._task.args else Shown(host)
-        while True:
-            part = run_through_loss(self, _MODULE, arguments, task_vars, _RECONNECT_S)
-            if shown is not None:
-                shown.show(part)
-            if shown is None or not part.get("waiting"):
-                result.update(part)
-                return result
-            arguments["timeline"] = part["timeline"]
+
+        def ask(arguments: dict[str, Any]) -> dict[str, Any]:
+            return run_through_loss(self, _MODULE, arguments, task_vars, _RECONNECT_S)
+
+        result.update(run_in_parts(self._task.args, "timeline", ask, Shown(host).show))
+        return result
 
 
 class Shown:

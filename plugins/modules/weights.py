@@ -159,6 +159,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._fetch.origin import
     OriginError,
     Rsync,
 )
+from ansible_collections.llmops.sglang.plugins.module_utils._gate.unit import UnitError
 
 
 def main() -> None:
@@ -186,7 +187,7 @@ def main() -> None:
     path = params["path"].rstrip("/")
     try:
         result = have(path, origin_of(params), params, module.check_mode)
-    except (Refusal, OriginError, JobError) as error:
+    except (Refusal, OriginError, JobError, UnitError) as error:
         module.fail_json(msg=f"{path}: {error}")
         return
     except OSError as error:

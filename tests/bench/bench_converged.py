@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from deployed import UNIT, Lab, Play
+from deployed import UNIT, Lab, Play, deployed
 from figure import Figure, at_least, at_most, told
 
 BY_HAND = Path(__file__).resolve().parent / "by_hand.yml"
@@ -21,12 +21,8 @@ PORT = "30000"
 
 
 def run() -> list[Figure]:
-    lab = Lab()
-    try:
-        lab.play("llmops.sglang.deploy")
+    with deployed() as lab:
         return measure(lab)
-    finally:
-        lab.remove()
 
 
 def measure(lab: Lab) -> list[Figure]:

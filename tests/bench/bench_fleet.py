@@ -15,7 +15,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from deployed import HOST, UNIT, Lab, Play
+from deployed import HOST, UNIT, Lab, Play, deployed
 from figure import Figure, at_most, told
 
 BY_HAND = Path(__file__).resolve().parent / "by_hand.yml"
@@ -29,12 +29,8 @@ DIAGNOSE_TASKS = 3
 
 
 def run() -> list[Figure]:
-    lab = Lab()
-    try:
-        lab.play("llmops.sglang.deploy", f"--limit={HOST}")
+    with deployed(f"--limit={HOST}") as lab:
         return measure(lab)
-    finally:
-        lab.remove()
 
 
 def inventory(folder: Path, guest: str, hosts: int) -> Path:

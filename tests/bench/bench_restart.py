@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from deployed import UNIT, Lab
+from deployed import UNIT, Lab, deployed
 from figure import Figure, at_most, told
 
 EMPTY = Path(__file__).resolve().parent / "empty.yml"
@@ -24,12 +24,8 @@ TASKS = 6
 
 
 def run() -> list[Figure]:
-    lab = Lab()
-    try:
-        lab.play("llmops.sglang.deploy")
+    with deployed() as lab:
         return measure(lab)
-    finally:
-        lab.remove()
 
 
 def measure(lab: Lab) -> list[Figure]:

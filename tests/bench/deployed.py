@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,3 +126,14 @@ class Lab:
 def _lab(*words: str) -> str:
     command = [sys.executable, str(LAB), *words]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+@contextlib.contextmanager
+def deployed(*options: str) -> Iterator[Lab]:
+    """The guest with a proven server on it; removed in the end."""
+    lab = Lab()
+    try:
+        lab.play("llmops.sglang.deploy", *options)
+        yield lab
+    finally:
+        lab.remove()

@@ -11,14 +11,17 @@ run finds it instead of starting a second one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import subprocess
 
-_TIMEOUT_S = 60
+from .._gate.unit import UnitError, read_unit, run_command
+
+# A program that is told to end gets its time.
+_TIMEOUT_S = 60.0
 
 
 class JobError(Exception):
-    """Why a download cannot be started or looked at."""
+    """Why a download cannot be started."""
 
 
 class Job:
@@ -31,12 +34,11 @@ class Job:
 
     @property
     def running(self) -> bool:
-        state = _systemctl("show", "--property=ActiveState", "--value", self.unit)
-        return state in ("active", "activating", "deactivating")
+        return read_unit(self.unit).active_state in ("active", "activating", "deactivating")
 
     def start(self, argv: list[str], environment: dict[str, str]) -> None:
         """Start it. One that failed before is forgotten."""
-        _systemctl("reset-failed", self.unit, check=False)
+        self._systemctl("reset-failed")
         given = [f"--setenv={name}={value}" for name, value in environment.items()]
         started = [
             *("systemd-run", "--quiet", f"--unit={self.unit}"),
@@ -47,44 +49,26 @@ class Job:
             *argv,
         ]
         try:
-            _run(started)
-        except JobError as error:
+            run_command(started, _TIMEOUT_S)
+        except UnitError as error:
             raise JobError(f"{self.unit} does not start: {self.last_words()}") from error
 
     def stop(self) -> None:
-        _systemctl("stop", self.unit, check=False)
-        _systemctl("reset-failed", self.unit, check=False)
+        self._systemctl("stop")
+        self._systemctl("reset-failed")
 
     def last_words(self) -> str:
         """The end of what it said."""
-        text = _run(
-            ["journalctl", f"--unit={self.unit}", "--output=cat", "--lines=12", "--no-pager"],
-            check=False,
-        )
+        asked = ["journalctl", f"--unit={self.unit}", "--output=cat", "--lines=12", "--no-pager"]
+        text = ""
+        with contextlib.suppress(UnitError):
+            text = run_command(asked, _TIMEOUT_S)
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         # What systemd says of the unit counts only where the program says nothing.
         words = [line for line in lines if self.unit not in line] or lines
         return " ".join(words[-3:])[:500] or "it said nothing"
 
-
-def _systemctl(*words: str, check: bool = True) -> str:
-    return _run(["systemctl", *words], check=check)
-
-
-def _run(argv: list[str], check: bool = True) -> str:
-    try:
-        # Not run_command: this is no method of a module.
-        done = subprocess.run(  # pylint: disable=ansible-bad-function
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise JobError(f"{argv[0]}: {error}") from error
-    if check and done.returncode:
-        raise JobError(f"{argv[0]}: {done.stderr.strip()[:300]}")
-    return done.stdout.strip()
+    def _systemctl(self, verb: str) -> None:
+        """Ask for a state that the unit may be in already, or that there is no unit for."""
+        with contextlib.suppress(UnitError):
+            run_command(["systemctl", verb, self.unit], _TIMEOUT_S)

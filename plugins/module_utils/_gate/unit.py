@@ -79,12 +79,12 @@ class UnitState:
         return f"exited with status {self.exit_status}"
 
 
-def run_command(argv: list[str]) -> str:
+def run_command(argv: list[str], timeout_s: float = _TIMEOUT_S) -> str:
     """Run a short command and return its output; raises UnitError with a reason."""
     try:
         # Not run_command: it has no time limit.
         done = subprocess.run(  # pylint: disable=ansible-bad-function
-            argv, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S, check=False
+            argv, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnitError(f"{argv[0]}: {error}") from error

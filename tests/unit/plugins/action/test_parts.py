@@ -1,7 +1,8 @@
 # Copyright (c) 2026, the llmops.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Actions that run their module in parts: the wait for another play, the wait for a start."""
+"""Actions that run their module in parts: the wait for another play, for a start, for a
+download, for the end of a soak."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("ansible.plugins.action")
-from ansible_collections.llmops.sglang.plugins.action import claim, prove
+from ansible_collections.llmops.sglang.plugins.action import claim, prove, soak, weights
 
 
 class Display:
@@ -40,7 +41,7 @@ Run = Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run an action whose module gives one answer after the other; returns what it was asked."""
     Display.lines = []
-    for plugin in (claim, prove):
+    for plugin in (claim, prove, soak, weights):
         monkeypatch.setattr(plugin, "Display", Display)
         monkeypatch.setattr(plugin.ActionBase, "run", lambda *_a, **_k: {})
 
@@ -144,3 +145,45 @@ def test_who_asks_for_one_part_gets_one_part(run: Run) -> None:
     result, asked = run(prove, [part], unit="u", plan={}, wait_s=5)
     assert (len(asked), asked[0]["wait_s"], Display.lines) == (1, 5, [])
     assert result["reached"] == "no weights are loaded yet"
+
+
+# --- weights -------------------------------------------------------------------------------------
+
+
+def downloading(gigabytes: int) -> dict[str, Any]:
+    progress = {"arrived_bytes": gigabytes * 10**9, "total_bytes": 547 * 10**9, "sizes": {"w": 1}}
+    return {"waiting": True, "text": f"/m: {gigabytes} of 547 GB", "progress": progress}
+
+
+def test_a_download_shows_how_far_and_how_fast_it_is(run: Run) -> None:
+    done = {**downloading(547), "waiting": False, "changed": True}
+    result, asked = run(weights, [downloading(100), downloading(120), done], path="/m")
+    assert Display.lines == [
+        "gpu-01   /m: 100 of 547 GB",
+        "gpu-01   /m: 120 of 547 GB, 1000 MB/s, about 7 min to go",
+    ]
+    assert [part.get("progress", {}).get("arrived_bytes") for part in asked] == [
+        None,
+        100 * 10**9,
+        120 * 10**9,
+    ]
+    assert result["changed"] and "sizes" not in result["progress"]
+
+
+def test_one_part_of_a_download_is_asked_for_once_and_not_shown(run: Run) -> None:
+    result, asked = run(weights, [downloading(100)], path="/m", wait_s=5)
+    assert result["waiting"] and len(asked) == 1 and asked[0]["wait_s"] == 5
+    assert Display.lines == []
+
+
+# --- soak ----------------------------------------------------------------------------------------
+
+
+def test_a_soak_says_now_and_then_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 400, 25))
+    monkeypatch.setattr(soak.time, "monotonic", lambda: next(now))
+    going = {"waiting": True, "progress": {"asked": 7, "seconds": 61.0}}
+    result, asked = run(soak, [going, going, going, {"waiting": False}])
+    assert result == {"waiting": False}
+    assert asked[-1]["progress"] == going["progress"]
+    assert Display.lines == ["gpu-01   soaking: 7 requests in 61 s"]

@@ -21,6 +21,18 @@ STARTED, REFUSED, KILLED = "started", "refused", "killed"
 SHARED_SINCE = (0, 5, 19)
 CGROUP_SINCE = (0, 5, 21)
 
+#: Some of each kind of check, and those beside the changes.
+VERSIONS = (
+    "0.5.4.post3",
+    "0.5.10.post1",
+    "0.5.14",
+    "0.5.18",
+    "0.5.19",
+    "0.5.20",
+    "0.5.21",
+    "0.5.23",
+)
+
 
 def release(version: str) -> tuple[int, ...]:
     """The three numbers of a version."""

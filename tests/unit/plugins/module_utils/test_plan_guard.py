@@ -24,6 +24,7 @@ from ansible_collections.llmops.sglang.plugins.module_utils._plan.setting import
     read_setting,
 )
 from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.guard_simulator import (
+    VERSIONS,
     booked,
     outcomes,
     share_of,
@@ -39,17 +40,6 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_fact
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-VERSIONS = (
-    "0.5.4.post3",
-    "0.5.10.post1",
-    "0.5.14",
-    "0.5.18",
-    "0.5.19",
-    "0.5.20",
-    "0.5.21",
-    "0.5.23",
-)
 
 
 def pool_bytes(capacity: dict[str, Any]) -> tuple[int, ...]:

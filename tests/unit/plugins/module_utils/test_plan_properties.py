@@ -17,6 +17,7 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.guard_sim
     CGROUP_SINCE,
     SHARED_SINCE,
     STARTED,
+    VERSIONS,
     booked,
     outcomes,
     release,
@@ -33,16 +34,6 @@ from ansible_collections.llmops.sglang.tests.unit.plugins.module_utils.plan_fact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-VERSIONS = (
-    "0.5.4.post3",
-    "0.5.10.post1",
-    "0.5.14",
-    "0.5.18",
-    "0.5.19",
-    "0.5.20",
-    "0.5.21",
-    "0.5.23",
-)
 # Small enough for one GPU, so that a stopped server has a device tier to predict.
 MODELS = [
     {**model, "weights_bytes": 16 * 10**9}
